@@ -1,0 +1,1 @@
+//! The AT-1 format.

@@ -1,0 +1,383 @@
+//! The laws every format must obey, as functions that tests call.
+//!
+//! [`reads`] checks everything that can be said about reading a good file, [`round_trip`] that what was written comes
+//! back, [`hostile`] that no damage to a file can do harm. A broken law panics with what was expected.
+
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a broken law fails the test that calls it"
+)]
+#![expect(clippy::indexing_slicing, clippy::missing_panics_doc, reason = "test support over data that was just made")]
+
+use crate::drive::blocking;
+use crate::plan::ReadPlan;
+use crate::{
+    ByteRange, Counting, Format, MemorySink, Op, Predicate, Projection, ReadOptions, RegionKind, Result, Scan,
+    SideBySide, Source, Table, TableFile, Value, WriteOptions, coalesce,
+};
+use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
+use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
+use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type};
+use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
+use std::ops::Range;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// Which laws apply to a format beyond those that apply to all.
+#[derive(Clone, Copy, Debug)]
+pub struct Laws {
+    /// Columns lie apart, so that a read of some touches the bytes of no other.
+    pub columns_apart: bool,
+}
+
+/// A file in memory.
+fn open(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<TableFile> {
+    TableFile::open(format.clone(), Arc::new(bytes.clone()), &ReadOptions::default())
+}
+
+/// All rows of a scan as one batch.
+fn collect(file: &TableFile, scan: &Scan) -> Result<RecordBatch> {
+    let batches = file.scan(scan)?;
+    let schema = batches.schema();
+    let parts = batches.collect::<Result<Vec<_>>>()?;
+    for part in &parts {
+        assert!(part.num_rows() <= scan.batch_rows.max(1) || part.num_columns() == 0, "a batch is larger than asked");
+    }
+    joined(&schema, &parts)
+}
+
+fn joined(schema: &arrow::datatypes::SchemaRef, parts: &[RecordBatch]) -> Result<RecordBatch> {
+    if schema.fields().is_empty() {
+        let rows = parts.iter().map(RecordBatch::num_rows).sum();
+        return crate::plan::batch_of(schema, Vec::new(), rows);
+    }
+    Ok(concat_batches(schema, parts)?)
+}
+
+/// Reads a whole table from good bytes.
+pub fn read_all(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<RecordBatch> {
+    collect(&open(format, bytes)?, &Scan::default())
+}
+
+/// Checks every law of reading on a good file, and returns its rows.
+pub fn reads(format: &Arc<dyn Format>, bytes: &Bytes, laws: Laws) -> RecordBatch {
+    let file = open(format, bytes).expect("a good file opens");
+    let all = collect(&file, &Scan::default()).expect("a good file reads");
+    assert_eq!(all.num_rows() as u64, file.row_count(), "row count");
+    assert_eq!(all.schema().fields(), file.schema().fields(), "schema");
+    batch_size_does_not_matter(&file, &all);
+    projection_agrees(&file, &all);
+    row_ranges_agree(&file, &all);
+    take_agrees(&file, &all);
+    predicates_agree(&file, &all);
+    splits_cover_the_table(&file);
+    the_layout_covers_every_byte_once(&file);
+    #[cfg(feature = "object-store")]
+    the_async_driver_agrees(format, bytes, &all);
+    if laws.columns_apart {
+        a_pruned_read_touches_only_its_columns(format, bytes, &all);
+    }
+    all
+}
+
+fn batch_size_does_not_matter(file: &TableFile, all: &RecordBatch) {
+    for (batch_rows, batch_bytes, memory, threads) in
+        [(1, 1 << 20, 512 << 20, 1), (7, 64, 512 << 20, 3), (1000, 1 << 20, 1 << 20, 2), (1 << 20, 1 << 30, 8 << 20, 2)]
+    {
+        if all.num_rows() / batch_rows > 5000 {
+            continue;
+        }
+        let scan = Scan { batch_rows, batch_bytes, memory, ..Scan::default() };
+        match collect(&file.clone().with_threads(threads), &scan) {
+            Ok(read) => assert_eq!(&read, all, "batches of {batch_rows} rows on {threads} threads"),
+            Err(e) => assert_eq!(e.code(), "limit_exceeded", "batches of {batch_rows} rows: {e}"),
+        }
+    }
+}
+
+fn projection_agrees(file: &TableFile, all: &RecordBatch) {
+    let columns = all.num_columns();
+    let mut choices: Vec<Vec<usize>> = vec![vec![], (0..columns).rev().collect()];
+    choices.extend((0..columns.min(20)).map(|c| vec![c]));
+    if columns > 1 {
+        choices.push(vec![columns - 1, 0, columns - 1]);
+    }
+    for choice in choices {
+        let read = collect(file, &Scan::of(Projection::columns(choice.clone()))).unwrap();
+        assert_eq!(read.num_rows(), all.num_rows(), "rows of projection {choice:?}");
+        assert_eq!(read, all.project(&choice).unwrap(), "projection {choice:?}");
+    }
+    let beyond = Scan::of(Projection::columns([columns]));
+    assert_eq!(file.scan(&beyond).err().expect("no such column").code(), "no_such_column");
+}
+
+/// Row ranges worth trying on a table of this length.
+fn some_ranges(rows: u64) -> Vec<Range<u64>> {
+    let mut ranges = vec![0..0, 0..rows.min(1), rows / 3..rows - rows / 3, rows..rows, rows.saturating_sub(1)..rows];
+    ranges.push(rows / 2..(rows / 2 + 10).min(rows));
+    ranges
+}
+
+fn row_ranges_agree(file: &TableFile, all: &RecordBatch) {
+    for rows in some_ranges(file.row_count()) {
+        let scan = Scan { rows: Some(rows.clone()), ..Scan::default() };
+        let read = collect(file, &scan).unwrap();
+        let size = |n: u64| usize::try_from(n).unwrap();
+        assert_eq!(read, all.slice(size(rows.start), size(rows.end - rows.start)), "rows {rows:?}");
+    }
+    let beyond = Scan { rows: Some(0..file.row_count() + 1), ..Scan::default() };
+    assert_eq!(file.scan(&beyond).err().expect("no such rows").code(), "no_such_rows");
+}
+
+fn take_agrees(file: &TableFile, all: &RecordBatch) {
+    let count = file.row_count();
+    let mut lists: Vec<Vec<u64>> = vec![vec![]];
+    if count > 0 {
+        lists.push(vec![0]);
+        lists.push(vec![count - 1, 0, count / 2, 0, count - 1]);
+        lists.push((0..count).rev().step_by(usize::try_from(count / 50 + 1).unwrap()).collect());
+    }
+    let last = all.num_columns().saturating_sub(1);
+    let projections = [Projection::all(), Projection::columns(all.num_columns().checked_sub(1).map(|_| last))];
+    for list in &lists {
+        for projection in &projections {
+            let columns = projection.indices(&all.schema()).unwrap();
+            let expected = take_record_batch(all, &UInt64Array::from(list.clone())).unwrap();
+            let taken = file.take(list, projection).unwrap();
+            assert_eq!(taken, expected.project(&columns).unwrap(), "take {list:?} of columns {columns:?}");
+        }
+    }
+    assert_eq!(file.take(&[count], &Projection::all()).unwrap_err().code(), "no_such_rows");
+}
+
+/// A value of the column to compare with, if it is of a type that predicates know.
+fn value_at(array: &ArrayRef, row: usize) -> Option<Value> {
+    if array.is_null(row) {
+        return None;
+    }
+    Some(match array.data_type() {
+        DataType::Int32 => Value::Int(array.as_primitive::<Int32Type>().value(row).into()),
+        DataType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row).into()),
+        DataType::Float64 => Value::Float(array.as_primitive::<Float64Type>().value(row)),
+        DataType::Utf8 => Value::Text(array.as_string::<i32>().value(row).into()),
+        DataType::Boolean => Value::Bool(array.as_boolean().value(row)),
+        _ => return None,
+    })
+}
+
+fn predicates_agree(file: &TableFile, all: &RecordBatch) {
+    let mut predicates = Vec::new();
+    for (column, array) in all.columns().iter().enumerate().take(8) {
+        predicates.push(Predicate::IsNull { column });
+        for row in [0, all.num_rows() / 2, all.num_rows().saturating_sub(1)] {
+            let Some(value) = (row < all.num_rows()).then(|| value_at(array, row)).flatten() else { continue };
+            for op in [Op::Eq, Op::Ne, Op::Lt, Op::Ge] {
+                predicates.push(Predicate::compare(column, op, value.clone()));
+            }
+            let not_less = Predicate::Not(Box::new(Predicate::compare(column, Op::Lt, value.clone())));
+            let first = Predicate::In { column, values: vec![value] };
+            predicates.push(Predicate::And(vec![not_less.clone(), first.clone()]));
+            predicates.push(Predicate::Or(vec![not_less, first]));
+        }
+    }
+    for predicate in predicates {
+        let mask = predicate.evaluate(all, &Some).unwrap();
+        let expected = filter_record_batch(all, &mask).unwrap();
+        let scan = Scan { predicate: Some(predicate.clone()), ..Scan::default() };
+        assert_eq!(collect(file, &scan).unwrap(), expected, "{predicate:?}");
+        let narrow = Scan { projection: Projection::columns([0]), ..scan };
+        assert_eq!(collect(file, &narrow).unwrap(), expected.project(&[0]).unwrap(), "column 0 where {predicate:?}");
+    }
+}
+
+fn splits_cover_the_table(file: &TableFile) {
+    let splits = blocking::run(file.table().splits(&Scan::default()).unwrap(), file.source().as_ref()).unwrap();
+    let mut at = 0;
+    for split in &splits {
+        assert_eq!(split.rows.start, at, "splits follow each other");
+        assert!(split.rows.end > at || file.row_count() == 0, "no split is empty");
+        for range in &split.ranges {
+            assert!(range.end() <= file.source().size(), "a split's bytes lie inside the file");
+        }
+        at = split.rows.end;
+    }
+    assert_eq!(at, file.row_count(), "splits cover all rows");
+}
+
+fn the_layout_covers_every_byte_once(file: &TableFile) {
+    let layout = file.layout().unwrap();
+    assert_eq!(layout.size, file.source().size());
+    assert!(layout.covers_exactly_once(), "{layout:#?}");
+    fn inside(region: &crate::Region) {
+        for part in &region.parts {
+            assert!(region.range.contains(part.range), "{part:?} lies inside {}", region.name);
+            inside(part);
+        }
+    }
+    layout.regions.iter().for_each(inside);
+}
+
+#[cfg(feature = "object-store")]
+fn the_async_driver_agrees(format: &Arc<dyn Format>, bytes: &Bytes, all: &RecordBatch) {
+    use object_store::{ObjectStoreExt, memory::InMemory, path::Path};
+    futures::executor::block_on(async {
+        let store = Arc::new(InMemory::new());
+        let path = Path::from("file");
+        store.put(&path, bytes.clone().into()).await.unwrap();
+        let remote = crate::drive::store::Remote::new(store, path);
+        let options = ReadOptions { prefetch: 64 << 10, ..ReadOptions::default() };
+        let table = remote.run(format.open(remote.size().await.unwrap(), &options)).await.unwrap();
+        let read = remote.scan(table.as_ref(), &Scan::default()).await.unwrap();
+        assert_eq!(&joined(&table.schema(), &read).unwrap(), all, "the async driver");
+    });
+}
+
+fn a_pruned_read_touches_only_its_columns(format: &Arc<dyn Format>, bytes: &Bytes, all: &RecordBatch) {
+    for column in 0..all.num_columns().min(20) {
+        let source = Arc::new(Counting::remembering(bytes.clone()));
+        let file = TableFile::open(format.clone(), source.clone(), &ReadOptions::default()).unwrap();
+        collect(&file, &Scan::of(Projection::columns([column]))).unwrap();
+        let layout = file.layout().unwrap();
+        let allowed = layout.regions.iter().filter(|r| match r.kind {
+            RegionKind::Header | RegionKind::Metadata | RegionKind::Padding => true,
+            RegionKind::Data => r.column == Some(column),
+            RegionKind::Gap => false,
+        });
+        let allowed = coalesce(&allowed.map(|r| r.range).collect::<Vec<_>>(), 0);
+        for range in source.ranges() {
+            assert!(
+                range.is_empty() || allowed.iter().any(|a| a.contains(range)),
+                "reading column {column} touched bytes {range}, which are not its own: {layout:#?}"
+            );
+        }
+    }
+}
+
+/// Writes `batch` to a file in memory, cut into pieces of `piece` rows.
+pub fn write(
+    format: &Arc<dyn Format>,
+    batch: &RecordBatch,
+    piece: usize,
+    options: &WriteOptions,
+) -> Result<(Bytes, crate::WriteSummary)> {
+    let sink = MemorySink::new();
+    let mut writer = format.writer(batch.schema(), Box::new(sink.clone()), options)?;
+    let mut at = 0;
+    while at < batch.num_rows() {
+        let rows = piece.max(1).min(batch.num_rows() - at);
+        writer.write(&batch.slice(at, rows))?;
+        at += rows;
+    }
+    let summary = writer.finish()?;
+    let bytes = sink.bytes().expect("a finished file was committed");
+    assert_eq!(summary.bytes, bytes.len() as u64, "the summary counts the bytes");
+    assert_eq!(summary.rows, batch.num_rows() as u64, "the summary counts the rows");
+    Ok((bytes, summary))
+}
+
+/// Checks that a batch within the format's types comes back as it was, however it is written, and that the same input
+/// gives the same bytes on any number of threads.
+pub fn round_trip(format: &Arc<dyn Format>, batch: &RecordBatch, laws: Laws) {
+    let one = WriteOptions { threads: 1, ..WriteOptions::default() };
+    let small = WriteOptions { threads: 3, memory: 1 << 20, ..WriteOptions::default() };
+    let (whole, _) = write(format, batch, usize::MAX, &one).expect("the batch can be written");
+    let (again, _) = write(format, batch, usize::MAX, &WriteOptions { threads: 4, ..one.clone() }).unwrap();
+    assert_eq!(whole, again, "the same input gives the same bytes");
+    for (piece, options) in [(1000, &one), (77, &small)] {
+        let (bytes, _) = write(format, batch, piece, options).unwrap();
+        let read = read_all(format, &bytes).unwrap();
+        assert_eq!(read.columns(), batch.columns(), "written in pieces of {piece} rows");
+    }
+    let read = reads(format, &whole, laws);
+    assert_eq!(read.columns(), batch.columns(), "read equals written");
+}
+
+/// Everything that can be asked of a possibly damaged file. Returns its columns if nothing complained.
+fn use_everything(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<Vec<ArrayRef>> {
+    let options = ReadOptions::default();
+    let table = blocking::run(format.open(bytes.size(), &options), bytes)?;
+    assert!(blocking::run(table.layout()?, bytes)?.covers_exactly_once(), "the layout of any file that opens");
+    blocking::run(table.verify()?, bytes)?;
+    for column in 0..table.schema().fields().len() {
+        // A broken column must not stop the others, whatever comes of it.
+        let _ = read_in_order(table.as_ref(), bytes, &Scan::of(Projection::columns([column])));
+    }
+    let rows: Vec<u64> = [table.row_count().checked_sub(1), table.row_count().checked_div(2)]
+        .into_iter()
+        .flatten()
+        .filter(|r| *r < table.row_count())
+        .collect();
+    let _ = blocking::run(table.take(&rows, &Projection::all())?, bytes);
+    read_in_order(table.as_ref(), bytes, &Scan::default())
+}
+
+fn read_in_order(table: &dyn Table, bytes: &Bytes, scan: &Scan) -> Result<Vec<ArrayRef>> {
+    let plan = ReadPlan::new(table, scan)?;
+    let mut batches = Vec::new();
+    for split in blocking::run(table.splits(&plan.scan)?, bytes)? {
+        let lanes = table.read(&split, &plan.scan)?;
+        let mut machine: crate::BatchMachine =
+            Box::new(SideBySide::new(plan.read_schema.clone(), lanes, split.rows.end - split.rows.start));
+        while let Some(batch) = blocking::next(&mut machine, bytes)? {
+            batches.push(batch);
+        }
+    }
+    Ok(joined(&plan.read_schema, &batches)?.columns().to_vec())
+}
+
+/// Damages a good file in every way of one byte or one cut: each must give the right values or an error, and soon.
+pub fn hostile(format: &Arc<dyn Format>, good: &Bytes) {
+    let expected = use_everything(format, good).expect("a good file reads");
+    let flips = (0..good.len()).flat_map(|at| [0x01, 0x80, 0xFF, 0x10].map(|mask| (at, mask)));
+    let damaged = flips.map(|(at, mask)| {
+        let mut bytes = good.to_vec();
+        bytes[at] ^= mask;
+        (format!("byte {at} xor {mask:#x}"), Bytes::from(bytes))
+    });
+    let cut = (0..good.len()).map(|at| (format!("cut to {at} bytes"), good.slice(..at)));
+    let cases: Vec<(String, Bytes)> = damaged.chain(cut).collect();
+    each_in_time(cases, format.clone(), move |what, result| {
+        if let Ok(values) = result {
+            assert_eq!(values, expected, "{what}: wrong values without an error");
+        }
+    });
+}
+
+/// Reads each case on another thread, so that one that never ends fails the test instead of hanging it.
+fn each_in_time(cases: Vec<(String, Bytes)>, format: Arc<dyn Format>, check: impl Fn(&str, Result<Vec<ArrayRef>>)) {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let (send, receive) = mpsc::channel();
+    let names: Vec<String> = cases.iter().map(|(name, _)| name.clone()).collect();
+    std::thread::spawn(move || {
+        for (_, bytes) in cases {
+            if send.send(use_everything(&format, &bytes)).is_err() {
+                return;
+            }
+        }
+    });
+    for name in names {
+        match receive.recv_timeout(PATIENCE) {
+            Ok(result) => check(&name, result),
+            Err(e) => panic!("{name}: reading panicked or did not end ({e})"),
+        }
+    }
+}
+
+/// Reads a file that must be refused, and returns the error's code.
+pub fn refused(format: &Arc<dyn Format>, bytes: &Bytes) -> &'static str {
+    match use_everything(format, bytes) {
+        Err(e) => e.code(),
+        Ok(_) => panic!("a malformed file was accepted"),
+    }
+}
+
+/// The bytes a scan of these columns reads, after opening.
+pub fn bytes_read(format: &Arc<dyn Format>, bytes: &Bytes, scan: &Scan) -> (u64, Vec<ByteRange>) {
+    let source = Arc::new(Counting::remembering(bytes.clone()));
+    let file = TableFile::open(format.clone(), source.clone(), &ReadOptions::default()).unwrap();
+    collect(&file, scan).unwrap();
+    (source.count().bytes, source.ranges())
+}

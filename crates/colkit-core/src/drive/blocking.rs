@@ -1,0 +1,260 @@
+//! The blocking driver: positioned reads, threads, no runtime.
+//!
+//! A scan is cut into splits, a split into lanes. Workers take the earliest lane that has room for another batch, run
+//! it until it gives one, and put it back: so all columns of the front split advance together, later splits are
+//! prepared meanwhile, and what waits to be consumed stays bounded whatever the shape of the table.
+
+use crate::lanes::{Joined, LaneOutput, bare_batch, join};
+use crate::plan::ReadPlan;
+use crate::{BatchMachine, Boxed, Error, Result, Scan, Source, Split, Step, Table};
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Runs a machine to its result.
+pub fn run<T>(mut machine: Boxed<T>, source: &dyn Source) -> Result<T> {
+    next(&mut machine, source)
+}
+
+/// Runs a machine to its next result.
+pub fn next<T>(machine: &mut Boxed<T>, source: &dyn Source) -> Result<T> {
+    let mut got = Vec::new();
+    loop {
+        match machine.step(got)? {
+            Step::Ready(value) => return Ok(value),
+            Step::Need(ranges) => got = source.read_many(&ranges)?,
+        }
+    }
+}
+
+/// Starts reading: all rows of `scan`, in order, on `threads` threads.
+pub fn scan(table: Arc<dyn Table>, source: Arc<dyn Source>, scan: &Scan, threads: usize) -> Result<Batches> {
+    let plan = ReadPlan::new(table.as_ref(), scan)?;
+    let splits = run(table.splits(&plan.scan)?, source.as_ref())?;
+    let state = State { splits: splits.into(), active: VecDeque::new(), opened: 0, stop: false };
+    let shared = Arc::new(Shared { table, source, plan, state: Mutex::new(state), changed: Condvar::new() });
+    let mut batches = Batches { shared, workers: Vec::new(), finished: false };
+    for _ in 0..threads.max(1) {
+        let shared = batches.shared.clone();
+        batches.workers.push(std::thread::Builder::new().name("colkit-read".into()).spawn(move || shared.work())?);
+    }
+    Ok(batches)
+}
+
+/// Batches that lie ready per lane before its worker turns to something else.
+const LOOK_AHEAD: usize = 2;
+
+/// Splits under way at once.
+const ACTIVE_SPLITS: usize = 4;
+
+struct Shared {
+    table: Arc<dyn Table>,
+    source: Arc<dyn Source>,
+    plan: ReadPlan,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    /// Not started yet.
+    splits: VecDeque<Split>,
+    /// Being read, in order; the front one is being consumed.
+    active: VecDeque<ActiveSplit>,
+    /// Number of splits started so far; gives each its identity.
+    opened: u64,
+    stop: bool,
+}
+
+struct ActiveSplit {
+    id: u64,
+    lanes: Vec<ActiveLane>,
+    /// Rows still to give when there are no columns.
+    bare_rows: u64,
+}
+
+struct ActiveLane {
+    output: LaneOutput,
+    /// `None` while a worker runs it, and at its end.
+    machine: Option<BatchMachine>,
+    /// Rows given so far: the lane that is furthest behind goes first.
+    rows: u64,
+    /// Why it ended early. Reported after the rows that came before.
+    error: Option<Error>,
+}
+
+/// Which lane of which split.
+#[derive(Clone, Copy)]
+struct LaneId {
+    split: u64,
+    lane: usize,
+}
+
+impl State {
+    /// The next lane to work on, taken out of the state.
+    fn pick(&mut self) -> Option<(LaneId, BatchMachine)> {
+        self.active.iter_mut().find_map(|split| {
+            let lanes = split.lanes.iter_mut().enumerate();
+            let open = lanes.filter(|(_, l)| l.machine.is_some() && l.output.ready.len() < LOOK_AHEAD);
+            let (lane, behind) = open.min_by_key(|(_, l)| l.rows)?;
+            Some((LaneId { split: split.id, lane }, behind.machine.take()?))
+        })
+    }
+
+    fn lane(&mut self, id: LaneId) -> Option<&mut ActiveLane> {
+        self.active.iter_mut().find(|s| s.id == id.split)?.lanes.get_mut(id.lane)
+    }
+
+    fn put_back(&mut self, id: LaneId, machine: BatchMachine, result: Result<Option<RecordBatch>>) {
+        let Some(lane) = self.lane(id) else { return };
+        match result {
+            Err(error) => lane.error = Some(error),
+            Ok(output) => {
+                lane.rows += output.as_ref().map_or(0, |b| b.num_rows() as u64);
+                lane.output.push(output);
+                if !lane.output.finished {
+                    lane.machine = Some(machine);
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Poisoned means that a worker panicked; `ReportPanic` has told the consumer.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        let mut state = self.lock();
+        while !state.stop {
+            if let Some((id, mut machine)) = state.pick() {
+                drop(state);
+                let report = ReportPanic { shared: self, id };
+                let result = next(&mut machine, self.source.as_ref());
+                std::mem::forget(report);
+                state = self.lock();
+                state.put_back(id, machine, result);
+                self.changed.notify_all();
+            } else if !self.open_split(&mut state) {
+                state = self.wait(state);
+            }
+        }
+    }
+
+    /// Starts the next split, if there is one and few enough are under way.
+    fn open_split(&self, state: &mut State) -> bool {
+        if state.active.len() >= ACTIVE_SPLITS {
+            return false;
+        }
+        let Some(split) = state.splits.pop_front() else { return false };
+        let lane = |columns, machine, error| ActiveLane { output: LaneOutput::new(columns), machine, rows: 0, error };
+        let (lanes, bare_rows) = match self.table.read(&split, &self.plan.scan) {
+            Err(error) => (vec![lane(Vec::new(), None, Some(error))], 0),
+            Ok(lanes) if lanes.is_empty() => (Vec::new(), split.rows.end.saturating_sub(split.rows.start)),
+            Ok(lanes) => (lanes.into_iter().map(|l| lane(l.columns, Some(l.machine), None)).collect(), 0),
+        };
+        state.active.push_back(ActiveSplit { id: state.opened, lanes, bare_rows });
+        state.opened += 1;
+        self.changed.notify_all();
+        true
+    }
+}
+
+/// Should a decoder panic in spite of all, the reader gets an error instead of waiting forever.
+struct ReportPanic<'a> {
+    shared: &'a Shared,
+    id: LaneId,
+}
+
+impl Drop for ReportPanic<'_> {
+    fn drop(&mut self) {
+        if let Some(lane) = self.shared.lock().lane(self.id) {
+            lane.error = Some(Error::request("decoder_panicked", "a decoder panicked; this is a bug in colkit"));
+        }
+        self.shared.changed.notify_all();
+    }
+}
+
+/// The batches of a scan, in row order. After an error there is nothing more.
+pub struct Batches {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+    finished: bool,
+}
+
+impl Batches {
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        self.shared.plan.schema.clone()
+    }
+
+    fn next_batch(&self) -> Result<Option<RecordBatch>> {
+        let plan = &self.shared.plan;
+        let mut state = self.shared.lock();
+        loop {
+            let Some(front) = state.active.front_mut() else {
+                if state.splits.is_empty() {
+                    return Ok(None);
+                }
+                state = self.shared.wait(state);
+                continue;
+            };
+            let joined = if front.lanes.is_empty() {
+                bare_batch(&plan.read_schema, &mut front.bare_rows)?.map_or(Joined::Finished, Joined::Batch)
+            } else {
+                let drained = |l: &&mut ActiveLane| l.error.is_some() && l.output.ready.is_empty();
+                if let Some(error) = front.lanes.iter_mut().find(drained).and_then(|l| l.error.take()) {
+                    return Err(error);
+                }
+                let mut outputs: Vec<&mut LaneOutput> = front.lanes.iter_mut().map(|l| &mut l.output).collect();
+                join(&mut outputs, &plan.read_schema)?
+            };
+            match joined {
+                Joined::Waiting => state = self.shared.wait(state),
+                Joined::Finished => {
+                    state.active.pop_front();
+                    self.shared.changed.notify_all();
+                }
+                Joined::Batch(batch) => {
+                    drop(state);
+                    self.shared.changed.notify_all();
+                    let batch = plan.finish(batch)?;
+                    if batch.num_rows() > 0 {
+                        return Ok(Some(batch));
+                    }
+                    state = self.shared.lock();
+                }
+            }
+        }
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.finished {
+            return None;
+        }
+        let result = self.next_batch().transpose();
+        self.finished = !matches!(result, Some(Ok(_)));
+        result
+    }
+}
+
+impl Drop for Batches {
+    fn drop(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.changed.notify_all();
+        for worker in self.workers.drain(..) {
+            let _ = worker.join();
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Drivers bring machines the bytes they ask for. All threads, all waiting and all I/O live here.
+
+pub mod blocking;
+#[cfg(feature = "object-store")]
+pub mod store;

@@ -1,0 +1,241 @@
+//! One error for everything, that says where it happened and what to do.
+//!
+//! An [`Error`] is a class a caller can match on, a stable code (`bad_magic`, `value_out_of_range`, ...) and the
+//! place: file, byte offset, part of the file. It is boxed, so that a `Result` stays as small as a pointer.
+
+use std::fmt;
+
+/// The result of everything in colkit.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What kind of trouble it is: decides what a caller can do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// The file breaks the rules of its own format.
+    Corrupt,
+    /// The file is valid, or may be, but says something this version does not know.
+    Unsupported,
+    /// Doing it would exceed a configured limit.
+    Limit,
+    /// The data given for writing or conversion cannot be represented as asked.
+    Data,
+    /// The request itself is wrong: an unknown column, an impossible range, a bad option.
+    Request,
+    /// The operating system or the store failed.
+    Io,
+}
+
+impl Class {
+    /// The name used in machine-readable output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Corrupt => "corrupt",
+            Class::Unsupported => "unsupported",
+            Class::Limit => "limit",
+            Class::Data => "data",
+            Class::Request => "request",
+            Class::Io => "io",
+        }
+    }
+}
+
+/// An error that locates itself. Build one with the constructor of its class, then add what is known:
+///
+/// ```
+/// use colkit_core::Error;
+/// let e = Error::corrupt("bad_magic", "expected \"GPP1\", found \"GPPX\"").at(0).part("header").file("t.gppcol");
+/// assert_eq!(e.code(), "bad_magic");
+/// assert_eq!(e.to_string(), "t.gppcol: at byte 0: header: expected \"GPP1\", found \"GPPX\" [bad_magic]");
+/// ```
+pub struct Error(Box<Inner>);
+
+const _: () = assert!(size_of::<Error>() <= 16);
+
+#[derive(Debug)]
+struct Inner {
+    class: Class,
+    code: &'static str,
+    message: String,
+    file: Option<String>,
+    offset: Option<u64>,
+    part: Option<String>,
+    hint: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of any class.
+    pub fn new(class: Class, code: &'static str, message: impl Into<String>) -> Self {
+        Error(Box::new(Inner {
+            class,
+            code,
+            message: message.into(),
+            file: None,
+            offset: None,
+            part: None,
+            hint: None,
+            source: None,
+        }))
+    }
+
+    /// The file breaks its format's rules.
+    pub fn corrupt(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Class::Corrupt, code, message)
+    }
+
+    /// The file asks for something this version does not know.
+    pub fn unsupported(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Class::Unsupported, code, message)
+    }
+
+    /// A limit would be exceeded.
+    pub fn limit(what: impl fmt::Display, asked: impl fmt::Display, allowed: impl fmt::Display) -> Self {
+        Self::new(Class::Limit, "limit_exceeded", format!("{what} would need {asked}, the limit is {allowed}"))
+    }
+
+    /// The data cannot be written as asked.
+    pub fn data(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Class::Data, code, message)
+    }
+
+    /// The request is wrong.
+    pub fn request(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Class::Request, code, message)
+    }
+
+    /// The file's byte offset at which the trouble lies. The first (innermost) offset given stays.
+    pub fn at(mut self, offset: u64) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    /// The part of the file. An outer part is put in front of an inner one.
+    pub fn part(mut self, part: impl Into<String>) -> Self {
+        let outer = part.into();
+        self.0.part = Some(match self.0.part.take() {
+            Some(inner) => format!("{outer}: {inner}"),
+            None => outer,
+        });
+        self
+    }
+
+    /// The file's name. The first one given stays.
+    pub fn file(mut self, file: impl Into<String>) -> Self {
+        self.0.file.get_or_insert_with(|| file.into());
+        self
+    }
+
+    /// What the user can do about it.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// The error below this one.
+    pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// What kind of trouble.
+    pub fn class(&self) -> Class {
+        self.0.class
+    }
+
+    /// The stable name of this error, as the format notes list them.
+    pub fn code(&self) -> &'static str {
+        self.0.code
+    }
+
+    /// The message alone, without place and hint.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The byte offset in the file, where there is one.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// The part of the file, where known.
+    pub fn part_name(&self) -> Option<&str> {
+        self.0.part.as_deref()
+    }
+
+    /// The file's name, where known.
+    pub fn file_name(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+
+    /// What to do about it, where known.
+    pub fn hint_text(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let e = &self.0;
+        if let Some(file) = &e.file {
+            write!(f, "{file}: ")?;
+        }
+        if let Some(offset) = e.offset {
+            write!(f, "at byte {offset}: ")?;
+        }
+        if let Some(part) = &e.part {
+            write!(f, "{part}: ")?;
+        }
+        write!(f, "{} [{}]", e.message, e.code)?;
+        if let Some(hint) = &e.hint {
+            write!(f, "; {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|e| e as &(dyn std::error::Error + 'static))
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(e: std::io::Error) -> Self {
+        Error::new(Class::Io, "io", e.to_string()).caused_by(e)
+    }
+}
+
+/// An arrow kernel refused: the data did not fit what was asked of it.
+impl From<arrow::error::ArrowError> for Error {
+    fn from(e: arrow::error::ArrowError) -> Self {
+        Error::new(Class::Data, "arrow", e.to_string()).caused_by(e)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_carries_place_and_advice() {
+        let e = Error::limit("column 3", "9 GiB", "512 MiB").hint("raise --memory").part("scan").file("a.cff").at(7);
+        assert_eq!(
+            e.to_string(),
+            "a.cff: at byte 7: scan: column 3 would need 9 GiB, the limit is 512 MiB [limit_exceeded]; raise --memory"
+        );
+        assert_eq!(e.class(), Class::Limit);
+    }
+
+    #[test]
+    fn inner_places_win_and_parts_nest() {
+        let e = Error::corrupt("x", "m").at(5).part("block").at(0).part("column 2");
+        assert_eq!(e.offset(), Some(5));
+        assert_eq!(e.part_name(), Some("column 2: block"));
+    }
+}

@@ -1,0 +1,118 @@
+//! A kind of file: how to recognise, open and write it.
+
+use crate::{Boxed, Limits, Result, Sink, Table};
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use std::sync::Arc;
+
+/// How to read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// Ceilings for what the file may make us do.
+    pub limits: Limits,
+    /// Bytes that opening may fetch beyond what it must. 0 reads nothing in vain; over a network one generous
+    /// request is cheaper than several exact ones.
+    pub prefetch: u64,
+}
+
+/// What to do with nulls where the format has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nulls {
+    /// Refuse, naming the first one.
+    #[default]
+    Refuse,
+    /// Write a stand-in: empty text, NaN, 0, false. The number of stand-ins is reported.
+    Fill,
+}
+
+/// What to do with types the format lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Types {
+    /// Refuse, naming the column.
+    #[default]
+    Refuse,
+    /// Use another type if every value stays the same.
+    Exact,
+    /// Use another type even if only its text or nearest number remains.
+    Lossy,
+}
+
+/// How to write. What only one format knows is set on that format's own value.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// Compression level, where the format has levels; `None` is the format's default.
+    pub level: Option<u32>,
+    /// Memory to use at most, in bytes.
+    pub memory: u64,
+    /// Threads to use.
+    pub threads: usize,
+    /// Nulls the format cannot store.
+    pub nulls: Nulls,
+    /// Types the format cannot store.
+    pub types: Types,
+    /// Rename columns whose names repeat (`a`, `a_2`, ...) instead of refusing.
+    pub rename_duplicates: bool,
+    /// Where to keep what does not fit into memory; `None` is the system's folder for temporary files.
+    pub spill_folder: Option<std::path::PathBuf>,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        WriteOptions {
+            level: None,
+            memory: 512 << 20,
+            threads: available_threads(),
+            nulls: Nulls::default(),
+            types: Types::default(),
+            rename_duplicates: false,
+            spill_folder: None,
+        }
+    }
+}
+
+/// The number of threads this process may run at once.
+pub fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What a finished write did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteSummary {
+    /// Rows written.
+    pub rows: u64,
+    /// Bytes of the finished file.
+    pub bytes: u64,
+    /// Things the user should know: stand-ins for nulls, renamed columns, changed types.
+    pub notes: Vec<String>,
+}
+
+/// Takes batches, then finishes the file. Dropping it before [`TableWriter::finish`] leaves nothing behind.
+pub trait TableWriter: Send {
+    /// Appends a batch of the schema the writer was made with.
+    fn write(&mut self, batch: &RecordBatch) -> Result<()>;
+
+    /// Completes the file and makes it visible.
+    fn finish(self: Box<Self>) -> Result<WriteSummary>;
+}
+
+/// A kind of file.
+pub trait Format: Send + Sync {
+    /// Its name, as `--to` takes it.
+    fn name(&self) -> &'static str;
+
+    /// Its file name extensions, without dot; the first is the default.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// Whether a file is of this kind, by its first and last bytes. Asked twice: first with only the first 16 bytes
+    /// (and no tail), then, if nobody knew the file, with the first 4 KiB and the last 64 bytes.
+    fn sniff(&self, head: &[u8], tail: &[u8]) -> bool;
+
+    /// Opens a file of `size` bytes.
+    fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>>;
+
+    /// Whether values of this type come back as the same type after writing and reading.
+    fn stores(&self, data_type: &DataType) -> bool;
+
+    /// Starts a file of this kind.
+    fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>>;
+}

@@ -1,0 +1,160 @@
+//! The byte map of a file: every byte accounted for, once.
+
+use crate::ByteRange;
+use serde::Serialize;
+
+/// What a region of a file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RegionKind {
+    /// Magic, version, counts.
+    Header,
+    /// Schema, offsets, indexes, statistics.
+    Metadata,
+    /// Values.
+    Data,
+    /// Bytes that only keep alignment.
+    Padding,
+    /// Bytes that nothing refers to.
+    Gap,
+}
+
+/// A named piece of a file, with smaller pieces inside it where it has any.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Region {
+    /// Where it lies.
+    pub range: ByteRange,
+    /// What it is for.
+    pub kind: RegionKind,
+    /// What it is, in the format's own words.
+    pub name: String,
+    /// The column it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// How it is encoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    /// How many bytes it stands for once decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_bytes: Option<u64>,
+    /// Parts, in file order. Bytes of the region between its parts belong to the region itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Region>,
+}
+
+impl Region {
+    /// A region with a name and nothing else said about it.
+    pub fn new(range: ByteRange, kind: RegionKind, name: impl Into<String>) -> Self {
+        Region { range, kind, name: name.into(), column: None, encoding: None, raw_bytes: None, parts: Vec::new() }
+    }
+
+    /// Belongs to a column.
+    pub fn column(mut self, column: usize) -> Self {
+        self.column = Some(column);
+        self
+    }
+
+    /// Is encoded like this, and decodes to so many bytes.
+    pub fn encoded(mut self, encoding: impl Into<String>, raw_bytes: u64) -> Self {
+        self.encoding = Some(encoding.into());
+        self.raw_bytes = Some(raw_bytes);
+        self
+    }
+
+    /// Has these parts.
+    pub fn parts(mut self, parts: Vec<Region>) -> Self {
+        self.parts = parts;
+        self
+    }
+}
+
+/// All regions of a file, sorted, covering it without hole or overlap.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Layout {
+    /// The file's length.
+    pub size: u64,
+    /// The regions in file order.
+    pub regions: Vec<Region>,
+    /// Pairs of regions that claim the same bytes. Empty for every file that opened.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overlaps: Vec<(String, String)>,
+}
+
+impl Layout {
+    /// The byte map made of `regions`: sorted, empty ones dropped, holes filled with named gaps.
+    pub fn cover(size: u64, mut regions: Vec<Region>) -> Self {
+        regions.retain(|r| !r.range.is_empty());
+        regions.sort_by_key(|r| (r.range.start(), r.range.end()));
+        let mut covered = Vec::with_capacity(regions.len());
+        let mut overlaps = Vec::new();
+        let mut at = 0;
+        let mut last_name = String::new();
+        for region in regions {
+            if region.range.start() > at {
+                covered.push(Region::new(ByteRange::between(at, region.range.start()), RegionKind::Gap, "gap"));
+            } else if region.range.start() < at {
+                overlaps.push((last_name.clone(), region.name.clone()));
+            }
+            at = at.max(region.range.end());
+            last_name.clone_from(&region.name);
+            covered.push(region);
+        }
+        if at < size {
+            covered.push(Region::new(ByteRange::between(at, size), RegionKind::Gap, "bytes after the last block"));
+        }
+        Layout { size, regions: covered, overlaps }
+    }
+
+    /// Whether every byte of the file is in exactly one region.
+    pub fn covers_exactly_once(&self) -> bool {
+        let mut at = 0;
+        for region in &self.regions {
+            if region.range.start() != at {
+                return false;
+            }
+            at = region.range.end();
+        }
+        at == self.size && self.overlaps.is_empty()
+    }
+
+    /// Regions nothing refers to.
+    pub fn gaps(&self) -> impl Iterator<Item = &Region> {
+        self.regions.iter().filter(|r| r.kind == RegionKind::Gap)
+    }
+
+    /// Stored and raw bytes of the data regions of one column, at any depth.
+    pub fn column_bytes(&self, column: usize) -> (u64, u64) {
+        fn sum(regions: &[Region], column: usize, total: &mut (u64, u64)) {
+            for r in regions {
+                if r.column == Some(column) && r.kind == RegionKind::Data {
+                    total.0 += r.range.len();
+                    total.1 += r.raw_bytes.unwrap_or(r.range.len());
+                } else {
+                    sum(&r.parts, column, total);
+                }
+            }
+        }
+        let mut total = (0, 0);
+        sum(&self.regions, column, &mut total);
+        total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(a: u64, b: u64) -> Region {
+        Region::new(ByteRange::between(a, b), RegionKind::Data, format!("{a}"))
+    }
+
+    #[test]
+    fn holes_are_named_and_overlaps_found() {
+        let layout = Layout::cover(100, vec![data(50, 60), data(0, 20), data(20, 20)]);
+        assert!(layout.covers_exactly_once());
+        assert_eq!(layout.gaps().map(|g| g.range.len()).collect::<Vec<_>>(), vec![30, 40]);
+        let bad = Layout::cover(30, vec![data(0, 20), data(19, 30)]);
+        assert_eq!(bad.overlaps, vec![("0".to_string(), "19".to_string())]);
+        assert!(!bad.covers_exactly_once());
+    }
+}

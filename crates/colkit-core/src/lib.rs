@@ -1,0 +1,42 @@
+//! The vocabulary of colkit.
+//!
+//! A [`Format`] says which bytes it needs and what they mean; a driver fetches them from a [`Source`]; out come a
+//! [`Table`] and its record batches. Everything else only ever talks to those words.
+//!
+//! Formats do no I/O: they are [`Machine`]s that ask for byte ranges. [`TableFile`] is an open file driven by blocking
+//! reads and threads; with the feature `object-store`, [`drive::store::Remote`] drives the same machines over a store.
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+pub mod drive;
+mod error;
+mod file;
+mod format;
+mod lanes;
+mod layout;
+mod limits;
+mod machine;
+pub mod plan;
+mod predicate;
+mod range;
+mod sink;
+mod source;
+mod table;
+mod take;
+mod value;
+
+pub use drive::blocking::Batches;
+pub use error::{Class, Error, Result};
+pub use file::{TableFile, recognise};
+pub use format::{Format, Nulls, ReadOptions, TableWriter, Types, WriteOptions, WriteSummary, available_threads};
+pub use lanes::SideBySide;
+pub use layout::{Layout, Region, RegionKind};
+pub use limits::Limits;
+pub use machine::{BatchMachine, Boxed, Machine, Step, ready};
+pub use predicate::{Op, Predicate};
+pub use range::{ByteRange, coalesce};
+pub use sink::{FileSink, MemorySink, Sink, StreamSink};
+pub use source::{Counting, FileSource, ReadCount, Source};
+pub use table::{ColumnRef, ColumnStatistics, Finding, Lane, Projection, Scan, Split, Table, column_index};
+pub use take::{check_rows, take_by_scan};
+pub use value::Value;

@@ -1,0 +1,230 @@
+//! Where bytes come from: one narrow trait, and wrappers instead of flags.
+
+use crate::range::coalesce;
+use crate::{ByteRange, Error, Result};
+use bytes::Bytes;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Random access to the bytes of one file. Reads may come from many threads at once.
+pub trait Source: Send + Sync {
+    /// The length in bytes, fixed for as long as the source lives.
+    fn size(&self) -> u64;
+
+    /// Exactly these bytes. A range beyond the end is an error.
+    fn read(&self, range: ByteRange) -> Result<Bytes>;
+
+    /// Several ranges, answered in the order asked. Ranges that touch are read together.
+    fn read_many(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+        if let [only] = ranges {
+            return Ok(vec![self.read(*only)?]);
+        }
+        let requests = coalesce(ranges, 0);
+        let parts = requests.iter().map(|r| self.read(*r)).collect::<Result<Vec<_>>>()?;
+        cut(ranges, &requests, &parts)
+    }
+}
+
+/// Cuts the ranges that were asked for out of the merged requests that were read.
+pub(crate) fn cut(ranges: &[ByteRange], requests: &[ByteRange], parts: &[Bytes]) -> Result<Vec<Bytes>> {
+    ranges
+        .iter()
+        .map(|range| {
+            if range.is_empty() {
+                return Ok(Bytes::new());
+            }
+            let after = requests.partition_point(|r| r.start() <= range.start());
+            let found = after.checked_sub(1).and_then(|i| Some((requests.get(i)?, parts.get(i)?)));
+            match found {
+                Some((request, bytes)) if request.contains(*range) && bytes.len() as u64 == request.len() => {
+                    let from = usize::try_from(range.start() - request.start()).unwrap_or(usize::MAX);
+                    Ok(bytes.slice(from..from + range.len_usize()?))
+                }
+                _ => Err(short_read(*range)),
+            }
+        })
+        .collect()
+}
+
+/// The error for bytes that should be there and are not.
+fn short_read(range: ByteRange) -> Error {
+    Error::new(crate::Class::Io, "short_read", format!("bytes {range} could not be read whole"))
+        .at(range.start())
+        .hint("the file may have been cut or changed while it was being read")
+}
+
+fn check_inside(range: ByteRange, size: u64) -> Result<()> {
+    if range.end() > size { Err(short_read(range)) } else { Ok(()) }
+}
+
+/// A local file, read with positioned reads: no shared cursor, no lock, no runtime.
+#[derive(Debug)]
+pub struct FileSource {
+    file: File,
+    size: u64,
+}
+
+impl FileSource {
+    /// Opens the file at `path`.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let named = |e: std::io::Error| Error::from(e).file(path.display().to_string());
+        let file = File::open(path).map_err(named)?;
+        let metadata = file.metadata().map_err(named)?;
+        if metadata.is_dir() {
+            return Err(
+                Error::request("is_a_folder", "expected a file, found a folder").file(path.display().to_string())
+            );
+        }
+        Ok(FileSource { file, size: metadata.len() })
+    }
+
+    /// Takes over an open file, such as a temporary one.
+    pub fn from_file(file: File) -> Result<Self> {
+        let size = file.metadata()?.len();
+        Ok(FileSource { file, size })
+    }
+}
+
+impl Source for FileSource {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read(&self, range: ByteRange) -> Result<Bytes> {
+        check_inside(range, self.size)?;
+        let mut buffer = vec![0; range.len_usize()?];
+        read_exact_at(&self.file, &mut buffer, range.start()).map_err(|e| match e.kind() {
+            std::io::ErrorKind::UnexpectedEof => short_read(range),
+            _ => Error::from(e).at(range.start()),
+        })?;
+        Ok(buffer.into())
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> std::io::Result<()> {
+    while !buffer.is_empty() {
+        let n = std::os::windows::fs::FileExt::seek_read(file, buffer, offset)?;
+        if n == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        buffer = buffer.get_mut(n..).unwrap_or_default();
+        offset += n as u64;
+    }
+    Ok(())
+}
+
+/// Bytes that are in memory already.
+impl Source for Bytes {
+    fn size(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read(&self, range: ByteRange) -> Result<Bytes> {
+        check_inside(range, self.size())?;
+        let start = usize::try_from(range.start()).unwrap_or(usize::MAX);
+        Ok(self.slice(start..start + range.len_usize()?))
+    }
+}
+
+/// How much was read so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadCount {
+    /// Requests made.
+    pub requests: u64,
+    /// Bytes received.
+    pub bytes: u64,
+}
+
+/// Counts what passes through, and remembers which ranges: how `--json` reports bytes read, how progress is
+/// measured, and how tests prove that a pruned read touches nothing else.
+#[derive(Debug)]
+pub struct Counting<S> {
+    inner: S,
+    requests: AtomicU64,
+    bytes: AtomicU64,
+    ranges: Option<Mutex<Vec<ByteRange>>>,
+}
+
+impl<S: Source> Counting<S> {
+    /// Counts requests and bytes.
+    pub fn new(inner: S) -> Self {
+        Counting { inner, requests: AtomicU64::new(0), bytes: AtomicU64::new(0), ranges: None }
+    }
+
+    /// Also remembers every range; [`Counting::ranges`] returns them.
+    pub fn remembering(inner: S) -> Self {
+        Counting { ranges: Some(Mutex::default()), ..Self::new(inner) }
+    }
+
+    /// What was read so far.
+    pub fn count(&self) -> ReadCount {
+        ReadCount { requests: self.requests.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+    }
+
+    /// The ranges read so far, in the order they were asked for (empty unless remembering).
+    pub fn ranges(&self) -> Vec<ByteRange> {
+        match &self.ranges {
+            Some(ranges) => ranges.lock().map(|r| r.clone()).unwrap_or_default(),
+            None => Vec::new(),
+        }
+    }
+}
+
+impl<S: Source> Source for Counting<S> {
+    fn size(&self) -> u64 {
+        self.inner.size()
+    }
+
+    fn read(&self, range: ByteRange) -> Result<Bytes> {
+        let bytes = self.inner.read(range)?;
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(range.len(), Ordering::Relaxed);
+        if let Some(Ok(mut ranges)) = self.ranges.as_ref().map(Mutex::lock) {
+            ranges.push(range);
+        }
+        Ok(bytes)
+    }
+}
+
+impl<S: Source + ?Sized> Source for std::sync::Arc<S> {
+    fn size(&self) -> u64 {
+        (**self).size()
+    }
+
+    fn read(&self, range: ByteRange) -> Result<Bytes> {
+        (**self).read(range)
+    }
+
+    fn read_many(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+        (**self).read_many(ranges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_and_its_bytes_answer_alike() {
+        let data: Vec<u8> = (0..=255).collect();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&data).unwrap();
+        let file = Counting::remembering(FileSource::from_file(file).unwrap());
+        let memory = Bytes::from(data);
+        let ranges = [ByteRange::between(3, 9), ByteRange::between(200, 256), ByteRange::between(9, 20)];
+        assert_eq!(file.read_many(&ranges).unwrap(), memory.read_many(&ranges).unwrap());
+        assert_eq!(file.ranges(), vec![ByteRange::between(3, 20), ByteRange::between(200, 256)]);
+        assert_eq!(file.count(), ReadCount { requests: 2, bytes: 73 });
+        assert_eq!(file.read(ByteRange::between(250, 257)).unwrap_err().code(), "short_read");
+    }
+}

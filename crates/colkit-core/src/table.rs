@@ -1,0 +1,244 @@
+//! An open file, and what can be asked of it.
+
+use crate::{BatchMachine, Boxed, ByteRange, Error, Layout, Predicate, Result, Value};
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Which columns, in which order. Columns may repeat.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Projection(Option<Vec<ColumnRef>>);
+
+/// One column of a projection, whole or in part.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ColumnRef {
+    /// Position in the table's schema.
+    pub index: usize,
+    /// For nested columns: the parts to keep, each a path of child positions. Empty keeps the whole column.
+    pub within: Vec<Vec<usize>>,
+}
+
+impl Projection {
+    /// Every column.
+    pub fn all() -> Self {
+        Projection(None)
+    }
+
+    /// These columns, by position.
+    pub fn columns(indices: impl IntoIterator<Item = usize>) -> Self {
+        Projection(Some(indices.into_iter().map(|index| ColumnRef { index, within: Vec::new() }).collect()))
+    }
+
+    /// These columns or parts of columns.
+    pub fn parts(columns: Vec<ColumnRef>) -> Self {
+        Projection(Some(columns))
+    }
+
+    /// These columns, by name. A name that is missing or stands for several columns is an error.
+    pub fn named<S: AsRef<str>>(schema: &Schema, names: impl IntoIterator<Item = S>) -> Result<Self> {
+        let indices = names.into_iter().map(|n| column_index(schema, n.as_ref())).collect::<Result<Vec<_>>>()?;
+        Ok(Self::columns(indices))
+    }
+
+    /// The columns for a table with this schema; an error if one lies outside it.
+    pub fn resolve(&self, schema: &Schema) -> Result<Vec<ColumnRef>> {
+        let count = schema.fields().len();
+        match &self.0 {
+            None => Ok((0..count).map(|index| ColumnRef { index, within: Vec::new() }).collect()),
+            Some(columns) => {
+                if let Some(bad) = columns.iter().find(|c| c.index >= count) {
+                    return Err(Error::request(
+                        "no_such_column",
+                        format!("column number {} of a table with {count} columns", bad.index),
+                    ));
+                }
+                Ok(columns.clone())
+            }
+        }
+    }
+
+    /// The schema of what a read of this projection returns.
+    pub fn schema(&self, schema: &Schema) -> Result<SchemaRef> {
+        let columns = self.resolve(schema)?;
+        let fields = columns.iter().filter_map(|c| Some(keep_parts(schema.fields().get(c.index)?, &c.within)));
+        Ok(Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())))
+    }
+
+    /// Positions of the columns, for formats without nesting.
+    pub fn indices(&self, schema: &Schema) -> Result<Vec<usize>> {
+        Ok(self.resolve(schema)?.into_iter().map(|c| c.index).collect())
+    }
+}
+
+/// The field with only the parts named by `paths` left in it. A list's item is child 0.
+fn keep_parts(field: &FieldRef, paths: &[Vec<usize>]) -> FieldRef {
+    if paths.iter().any(Vec::is_empty) || paths.is_empty() {
+        return field.clone();
+    }
+    let inside = |child: usize| -> Vec<Vec<usize>> {
+        let below = paths.iter().filter_map(|p| p.split_first()).filter(|(first, _)| **first == child);
+        below.map(|(_, rest)| rest.to_vec()).collect()
+    };
+    let item = |item: &FieldRef| keep_parts(item, &inside(0));
+    let data_type = match field.data_type() {
+        DataType::Struct(children) => {
+            let kept = children.iter().enumerate().map(|(i, child)| (child, inside(i))).filter(|(_, p)| !p.is_empty());
+            DataType::Struct(kept.map(|(child, paths)| keep_parts(child, &paths)).collect())
+        }
+        DataType::List(f) => DataType::List(item(f)),
+        DataType::LargeList(f) => DataType::LargeList(item(f)),
+        DataType::FixedSizeList(f, n) => DataType::FixedSizeList(item(f), *n),
+        other => other.clone(),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
+/// The position of the column called `name`.
+pub fn column_index(schema: &Schema, name: &str) -> Result<usize> {
+    let mut matches = schema.fields().iter().enumerate().filter(|(_, f)| f.name() == name).map(|(i, _)| i);
+    match (matches.next(), matches.next()) {
+        (Some(index), None) => Ok(index),
+        (Some(first), Some(second)) => Err(Error::request(
+            "ambiguous_column",
+            format!("the name {name:?} stands for several columns (numbers {first}, {second}, ...)"),
+        )),
+        (None, _) => {
+            let mut known: Vec<String> = schema.fields().iter().take(12).map(|f| format!("{:?}", f.name())).collect();
+            if schema.fields().len() > known.len() {
+                known.push("...".into());
+            }
+            Err(Error::request("no_such_column", format!("there is no column {name:?}"))
+                .hint(format!("columns are {}", known.join(", "))))
+        }
+    }
+}
+
+/// What to read and in what pieces.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// Columns to return.
+    pub projection: Projection,
+    /// Rows to return: those for which this is true.
+    pub predicate: Option<Predicate>,
+    /// Only these rows of the table, counted before the predicate.
+    pub rows: Option<Range<u64>>,
+    /// Rows of a batch at most.
+    pub batch_rows: usize,
+    /// Bytes of a batch, roughly, at most (a single row may be larger).
+    pub batch_bytes: usize,
+    /// Memory the scan may hold, in bytes.
+    pub memory: u64,
+}
+
+impl Default for Scan {
+    fn default() -> Self {
+        Scan {
+            projection: Projection::all(),
+            predicate: None,
+            rows: None,
+            batch_rows: 32 * 1024,
+            batch_bytes: 8 << 20,
+            memory: 512 << 20,
+        }
+    }
+}
+
+impl Scan {
+    /// All rows of these columns.
+    pub fn of(projection: Projection) -> Self {
+        Scan { projection, ..Self::default() }
+    }
+
+    /// The row range to read of a table with `row_count` rows; an error if it lies outside.
+    pub fn row_range(&self, row_count: u64) -> Result<Range<u64>> {
+        match &self.rows {
+            None => Ok(0..row_count),
+            Some(r) if r.start <= r.end && r.end <= row_count => Ok(r.clone()),
+            Some(r) => Err(Error::request(
+                "no_such_rows",
+                format!("rows {}..{} of a table with {row_count} rows", r.start, r.end),
+            )),
+        }
+    }
+}
+
+/// An independent unit of work, as plain data: it can be sent to another thread or another machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// The rows it covers.
+    pub rows: Range<u64>,
+    /// The bytes it will read, as far as they are known before reading.
+    pub ranges: Vec<ByteRange>,
+}
+
+/// A part of a split that can be read on its own: some of the columns, all of the rows.
+///
+/// The batches of all lanes of a split, laid side by side, are the split. Lanes of one split yield the same number
+/// of rows in total but may cut them differently. A lane may leave out rows that the scan's predicate rejects only
+/// if it is the split's only lane.
+pub struct Lane {
+    /// Which columns of the scan's projection it yields, in the order of its batches' columns.
+    pub columns: Vec<usize>,
+    /// Yields the batches.
+    pub machine: BatchMachine,
+}
+
+/// What is known about a column without reading it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ColumnStatistics {
+    /// No value is smaller.
+    pub min: Option<Value>,
+    /// No value is larger.
+    pub max: Option<Value>,
+    /// Number of nulls.
+    pub null_count: Option<u64>,
+    /// Whether `min` and `max` themselves occur.
+    pub exact: bool,
+}
+
+/// Something `verify` found that is not an error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Where.
+    pub part: String,
+    /// What.
+    pub message: String,
+}
+
+/// An open file: metadata parsed once and only as far as needed, cheap to share between threads.
+pub trait Table: Send + Sync {
+    /// The columns.
+    fn schema(&self) -> SchemaRef;
+
+    /// The number of rows.
+    fn row_count(&self) -> u64;
+
+    /// Facts about the format and this file, for people: version, codec, settings.
+    fn properties(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// What the file says about its columns without reading their data; one entry per column, or none at all.
+    fn statistics(&self) -> Vec<ColumnStatistics> {
+        Vec::new()
+    }
+
+    /// The units of work of a scan, in row order, those that cannot contain a matching row left out.
+    fn splits(&self, scan: &Scan) -> Result<Boxed<Vec<Split>>>;
+
+    /// Reads a split. The scan's predicate is a hint: the driver filters what comes out.
+    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>>;
+
+    /// These rows, in this order; rows may repeat.
+    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>>;
+
+    /// The byte map of the file.
+    fn layout(&self) -> Result<Boxed<Layout>>;
+
+    /// Checks that go beyond opening the file and decoding all of it; returns what is odd but allowed.
+    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+        Ok(crate::ready(Vec::new()))
+    }
+}

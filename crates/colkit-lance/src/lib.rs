@@ -1,0 +1,1 @@
+//! The Lance file format, version 2.
