@@ -124,8 +124,10 @@ fn nullable_where_any_is(files: &[OpenFile], first: &SchemaRef) -> SchemaRef {
 /// inputs differ, they are opened again with the narrowest type that holds both.
 fn open_alike(inputs: &[Input], opening: &Opening) -> Result<Vec<OpenFile>> {
     let files = inputs.iter().map(|i| opening.open(i)).collect::<Result<Vec<_>>>()?;
-    if differing(&files).is_none() {
-        return Ok(files);
+    match differing(&files) {
+        None => return Ok(files),
+        Some(Differing::Names(error)) => return Err(error),
+        Some(Differing::Types(_)) => {}
     }
     let is_text = |f: &OpenFile| opening.registry.is_text(f.format().name());
     // One typed input decides; among texts alone the narrowest type that holds all of them does.
@@ -145,7 +147,7 @@ fn open_alike(inputs: &[Input], opening: &Opening) -> Result<Vec<OpenFile>> {
     let files = files.into_iter().map(reopen).collect::<Result<Vec<_>>>()?;
     match differing(&files) {
         None => Ok(files),
-        Some(error) => Err(error),
+        Some(Differing::Names(error) | Differing::Types(error)) => Err(error),
     }
 }
 
@@ -161,24 +163,30 @@ fn wider(a: &DataType, b: &DataType) -> DataType {
 }
 
 /// How the schema of a later file differs from the first one's.
-fn differing(files: &[OpenFile]) -> Option<Error> {
+enum Differing {
+    Names(Error),
+    Types(Error),
+}
+
+fn differing(files: &[OpenFile]) -> Option<Differing> {
     let first = files.first()?;
     let names = |s: &Schema| s.fields().iter().map(|f| f.name().clone()).collect::<Vec<_>>();
     let ours = first.schema();
-    files.iter().skip(1).find_map(|file| {
-        let theirs = file.schema();
-        let what = if names(&ours) != names(&theirs) {
-            format!("its columns {:?} are not the columns {:?}", names(&theirs), names(&ours))
-        } else {
-            let mut pairs = ours.fields().iter().zip(theirs.fields());
-            let (a, b) = pairs.find(|(a, b)| a.data_type() != b.data_type())?;
-            let (ours, theirs) = (type_name(a.data_type()), type_name(b.data_type()));
-            format!("its column {:?} is of type {theirs}, not {ours}", a.name())
-        };
-        Some(
-            Error::data("schemas_differ", format!("{what} of {}", first.input().name()))
-                .file(file.input().name())
-                .hint("inputs of one conversion must have the same columns"),
-        )
+    let error = |file: &OpenFile, what: String| {
+        Error::data("schemas_differ", format!("{what} of {}", first.input().name()))
+            .file(file.input().name())
+            .hint("inputs of one conversion must have the same columns")
+    };
+    let others = || files.iter().skip(1).map(|file| (file, file.schema()));
+    if let Some((file, theirs)) = others().find(|(_, theirs)| names(&ours) != names(theirs)) {
+        let what = format!("its columns {:?} are not the columns {:?}", names(&theirs), names(&ours));
+        return Some(Differing::Names(error(file, what)));
+    }
+    others().find_map(|(file, theirs)| {
+        let mut pairs = ours.fields().iter().zip(theirs.fields());
+        let (a, b) = pairs.find(|(a, b)| a.data_type() != b.data_type())?;
+        let (ours, theirs) = (type_name(a.data_type()), type_name(b.data_type()));
+        let what = format!("its column {:?} is of type {theirs}, not {ours} like that", a.name());
+        Some(Differing::Types(error(file, what)))
     })
 }

@@ -94,13 +94,19 @@ fn by_extension(path: &Path) -> Shape {
     }
 }
 
-/// Rows in a format of the registry. What the format lacks is printed as text, and said.
+/// Rows in a format of the registry. What the format lacks is printed as text, names that repeat are
+/// numbered, and both are said.
 struct FormatPrinter(Box<dyn colkit::TableWriter>);
 
 impl FormatPrinter {
     fn new(name: &str, schema: &SchemaRef, sink: Box<dyn Sink>, memory: u64) -> Result<Self> {
         let format = Registry::default().named(name, &TextReading::default())?;
-        let options = WriteOptions { types: Types::Lossy, memory: memory / 2, ..WriteOptions::default() };
+        let options = WriteOptions {
+            types: Types::Lossy,
+            rename_duplicates: true,
+            memory: memory / 2,
+            ..WriteOptions::default()
+        };
         Ok(FormatPrinter(format.writer(schema.clone(), sink, &options)?))
     }
 }
