@@ -102,13 +102,9 @@ impl FileReport {
     fn print(&self, out: &mut Stream) -> Result<()> {
         let title = out.bold(&self.file);
         let (rows, columns) = (plural(self.rows, "row"), plural(self.columns.len() as u64, "column"));
-        writeln!(
-            out,
-            "{title}: {}, {rows}, {columns}, {} ({})",
-            self.format,
-            bytes(self.bytes),
-            plural(self.bytes, "byte")
-        )?;
+        let exact = plural(self.bytes, "byte");
+        let size = if self.bytes < 1024 { exact } else { format!("{} ({exact})", bytes(self.bytes)) };
+        writeln!(out, "{title}: {}, {rows}, {columns}, {size}", self.format)?;
         if !self.properties.is_empty() {
             let facts: Vec<String> = self.properties.iter().map(|(name, value)| format!("{name}: {value}")).collect();
             let facts = out.dim(&facts.join("   "));
