@@ -7,7 +7,7 @@
 use crate::open::NamedBatches;
 use crate::{Input, OpenFile, Opening, type_name};
 use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::Schema;
+use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use colkit_core::{Projection, Result, Scan};
@@ -87,23 +87,46 @@ fn open_both(a: &Input, b: &Input, opening: &Opening) -> Result<(OpenFile, OpenF
     }
 }
 
-/// Opens text with the types of `model` for columns of the same name. Text that cannot be read to those types keeps
+/// Opens text with the types of `model` for columns of the same name. A column that cannot be read to that type keeps
 /// its own: that is then a difference, not an error.
 fn open_like(input: &Input, model: &OpenFile, opening: &Opening) -> Result<OpenFile> {
     let opening = opening.suited_to(model.format().as_ref());
     let plain = opening.open(input)?;
-    let ours = plain.schema();
     let theirs = model.schema();
-    let types = ours.fields().iter().filter_map(|ours| {
-        let (_, theirs) = theirs.fields().find(ours.name())?;
-        (ours.data_type() != theirs.data_type()).then(|| (ours.name().clone(), theirs.data_type().clone()))
-    });
-    let types: Vec<_> = types.collect();
+    let mut types = Vec::new();
+    for ours in plain.schema().fields() {
+        let Some((_, theirs)) = theirs.fields().find(ours.name()) else { continue };
+        let (name, data_type) = (ours.name(), theirs.data_type());
+        if ours.data_type() != data_type
+            && (reads_as(ours.data_type(), data_type) || can_read(input, name, data_type, &opening))
+        {
+            types.push((name.clone(), data_type.clone()));
+        }
+    }
     if types.is_empty() {
         return Ok(plain);
     }
     let text = opening.text.clone().with_types(types);
-    Ok(Opening { text, ..opening }.open(input).unwrap_or(plain))
+    Opening { text, ..opening }.open(input)
+}
+
+/// Whether every text of the inferred type also is one of the other.
+fn reads_as(inferred: &DataType, other: &DataType) -> bool {
+    use DataType::{Float64, Int32, Int64, Utf8};
+    *other == Utf8 || matches!((inferred, other), (Int32, Int64 | Float64))
+}
+
+/// Whether the text of a column can be read to this type; the only way to know is to try.
+fn can_read(input: &Input, name: &str, data_type: &DataType, opening: &Opening) -> bool {
+    let text = opening.text.clone().with_types(vec![(name.into(), data_type.clone())]);
+    let attempt = || -> Result<()> {
+        let file = Opening { text, ..opening.clone() }.open(input)?;
+        for batch in file.scan(&Scan::of(Projection::named(&file.schema(), [name])?))? {
+            batch?;
+        }
+        Ok(())
+    };
+    attempt().is_ok()
 }
 
 /// Compares two inputs.
@@ -275,7 +298,7 @@ fn find_differences(a: &ArrayRef, b: &ArrayRef, start: usize, rows: &mut Vec<usi
 mod tests {
     use super::*;
     use arrow::array::{Float64Array, StringArray};
-    use arrow::datatypes::{DataType, Field};
+    use arrow::datatypes::Field;
     use std::sync::Arc;
 
     #[test]

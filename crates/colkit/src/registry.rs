@@ -30,9 +30,9 @@ enum Maker {
 impl Default for Registry {
     fn default() -> Self {
         Registry::empty()
-            //            .native(colkit_plain::Gpp)
-            //            .native(colkit_plain::Cff)
-            //            .native(colkit_plain::Colm)
+            .native(colkit_plain::Gpp)
+            .native(colkit_plain::Cff)
+            .native(colkit_plain::Colm)
             .text(crate::text::csv)
             .text(crate::text::tsv)
     }

@@ -127,7 +127,7 @@ impl Table for CsvTable {
             pieces.push((span, lanes));
             rest = later;
         }
-        Ok(take_by_scan(projection.schema(&self.0.schema)?, rows, pieces))
+        take_by_scan(projection.schema(&self.0.schema)?, rows, pieces)
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {
