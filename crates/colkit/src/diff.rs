@@ -5,7 +5,7 @@
 //! read side by side, batch by batch.
 
 use crate::open::NamedBatches;
-use crate::{Input, OpenFile, Opening, type_name};
+use crate::{ColumnName, Input, OpenFile, Opening, type_name};
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
@@ -17,6 +17,8 @@ use std::collections::HashSet;
 /// How far to look.
 #[derive(Clone, Debug)]
 pub struct DiffOptions {
+    /// Compare only these columns, named as they are on the left; `None` compares all.
+    pub columns: Option<Vec<ColumnName>>,
     /// Stop after this many differing rows.
     pub rows: u64,
     /// Keep this many differing values for the report.
@@ -27,7 +29,7 @@ pub struct DiffOptions {
 
 impl Default for DiffOptions {
     fn default() -> Self {
-        DiffOptions { rows: 1000, cells: 10, memory: 512 << 20 }
+        DiffOptions { columns: None, rows: 1000, cells: 10, memory: 512 << 20 }
     }
 }
 
@@ -132,7 +134,10 @@ fn can_read(input: &Input, name: &str, data_type: &DataType, opening: &Opening) 
 /// Compares two inputs.
 pub fn diff(a: &Input, b: &Input, opening: &Opening, options: &DiffOptions) -> Result<Difference> {
     let (a, b) = open_both(a, b, opening)?;
-    let (schema, pairs) = match_columns(&a.schema(), &b.schema());
+    let Matched { differences: schema, pairs } = match &options.columns {
+        None => match_columns(&a.schema(), &b.schema()),
+        Some(names) => chosen_columns(names, &a, &b)?,
+    };
     let mut report = Difference {
         schema,
         row_counts: (a.row_count(), b.row_count()),
@@ -157,53 +162,79 @@ pub fn diff(a: &Input, b: &Input, opening: &Opening, options: &DiffOptions) -> R
 }
 
 /// What the schemas do not agree on, and the positions of the columns that can be compared.
-fn match_columns(a: &Schema, b: &Schema) -> (Vec<String>, Vec<(usize, usize)>) {
-    let mut differences = Vec::new();
-    let mut pairs = Vec::new();
-    let mut compare_types = |i: usize, j: usize, differences: &mut Vec<String>| {
+#[derive(Debug, Default, PartialEq)]
+struct Matched {
+    differences: Vec<String>,
+    pairs: Vec<(usize, usize)>,
+}
+
+impl Matched {
+    /// Two columns that belong together: their values are compared if their types agree.
+    fn add(&mut self, a: &Schema, i: usize, b: &Schema, j: usize) {
         let (Some(left), Some(right)) = (a.fields().get(i), b.fields().get(j)) else { return };
         if left.data_type() == right.data_type() {
-            pairs.push((i, j));
-        } else {
-            let (l, r) = (type_name(left.data_type()), type_name(right.data_type()));
-            differences.push(format!("column {:?} is of type {l} on the left and {r} on the right", left.name()));
+            return self.pairs.push((i, j));
         }
-    };
-    if !(unique_names(a) && unique_names(b)) {
-        // Names that repeat identify nothing: position does.
-        let (left, right) = (a.fields().len(), b.fields().len());
-        if left != right {
-            differences.push(format!("{left} columns on the left and {right} on the right"));
-        }
-        for (i, (l, r)) in a.fields().iter().zip(b.fields()).enumerate() {
-            if l.name() != r.name() {
-                differences.push(format!(
-                    "column {i} is called {:?} on the left and {:?} on the right",
-                    l.name(),
-                    r.name()
-                ));
-            }
-            compare_types(i, i, &mut differences);
-        }
-        return (differences, pairs);
+        let (l, r) = (type_name(left.data_type()), type_name(right.data_type()));
+        self.differences.push(format!("column {:?} is of type {l} on the left and {r} on the right", left.name()));
     }
+}
+
+fn match_columns(a: &Schema, b: &Schema) -> Matched {
+    if unique_names(a) && unique_names(b) { match_by_name(a, b) } else { match_by_position(a, b) }
+}
+
+fn match_by_name(a: &Schema, b: &Schema) -> Matched {
+    let mut matched = Matched::default();
     let mut order = Vec::new();
     for (i, field) in a.fields().iter().enumerate() {
         match b.fields().find(field.name()) {
-            None => differences.push(format!("column {:?} is only on the left", field.name())),
+            None => matched.differences.push(format!("column {:?} is only on the left", field.name())),
             Some((j, _)) => {
                 order.push(j);
-                compare_types(i, j, &mut differences);
+                matched.add(a, i, b, j);
             }
         }
     }
     for field in b.fields().iter().filter(|f| a.fields().find(f.name()).is_none()) {
-        differences.push(format!("column {:?} is only on the right", field.name()));
+        matched.differences.push(format!("column {:?} is only on the right", field.name()));
     }
     if !order.is_sorted() {
-        differences.push("the columns are in another order".into());
+        matched.differences.push("the columns are in another order".into());
     }
-    (differences, pairs)
+    matched
+}
+
+/// Names that repeat identify nothing: position does.
+fn match_by_position(a: &Schema, b: &Schema) -> Matched {
+    let mut matched = Matched::default();
+    let (left, right) = (a.fields().len(), b.fields().len());
+    if left != right {
+        matched.differences.push(format!("{left} columns on the left and {right} on the right"));
+    }
+    for (i, (l, r)) in a.fields().iter().zip(b.fields()).enumerate() {
+        if l.name() != r.name() {
+            let names = format!("{:?} on the left and {:?} on the right", l.name(), r.name());
+            matched.differences.push(format!("column {i} is called {names}"));
+        }
+        matched.add(a, i, b, i);
+    }
+    matched
+}
+
+/// The columns of these names on both sides. One that is missing is a wrong request.
+fn chosen_columns(names: &[ColumnName], a: &OpenFile, b: &OpenFile) -> Result<Matched> {
+    let indices = |file: &OpenFile| {
+        let schema = file.schema();
+        ColumnName::projection(names, &schema).and_then(|p| p.indices(&schema)).map_err(|e| e.file(file.input().name()))
+    };
+    let (left, right) = (indices(a)?, indices(b)?);
+    let (a, b) = (a.schema(), b.schema());
+    let mut matched = Matched::default();
+    for (i, j) in left.into_iter().zip(right) {
+        matched.add(&a, i, &b, j);
+    }
+    Ok(matched)
 }
 
 fn unique_names(schema: &Schema) -> bool {
@@ -327,10 +358,10 @@ mod tests {
         let int = DataType::Int32;
         let a = schema(&[("x", int.clone()), ("y", int.clone()), ("z", int.clone())]);
         let b = schema(&[("y", int.clone()), ("x", int.clone()), ("z", DataType::Int64)]);
-        let (differences, pairs) = match_columns(&a, &b);
-        assert_eq!(pairs, [(0, 1), (1, 0)]);
-        assert_eq!(differences.len(), 2, "{differences:?}");
+        let matched = match_columns(&a, &b);
+        assert_eq!(matched.pairs, [(0, 1), (1, 0)]);
+        assert_eq!(matched.differences.len(), 2, "{matched:?}");
         let twins = schema(&[("x", int.clone()), ("x", int.clone())]);
-        assert_eq!(match_columns(&twins, &twins), (vec![], vec![(0, 0), (1, 1)]));
+        assert_eq!(match_columns(&twins, &twins), Matched { differences: vec![], pairs: vec![(0, 0), (1, 1)] });
     }
 }
