@@ -145,15 +145,12 @@ impl Table for PlainTable {
     fn layout(&self) -> Result<Boxed<Layout>> {
         let fixed = ByteRange::between(0, self.dialect.fixed as u64);
         let mut regions = vec![Region::new(fixed, RegionKind::Header, "fixed header")];
-        let entry = |(i, c): (usize, &Column)| {
-            Region::new(c.entry, RegionKind::Metadata, format!("entry of column {:?}", c.name)).column(i)
-        };
+        let entry = |(i, c): (usize, &Column)| Region::new(c.entry, RegionKind::Metadata, "entry").column(i);
         let entries = self.columns.iter().enumerate().map(entry).collect();
         let metadata = ByteRange::between(self.fixed.metadata, self.header_end);
         regions.push(Region::new(metadata, RegionKind::Metadata, "column entries").parts(entries));
         for (i, c) in self.columns.iter().enumerate() {
-            let name = format!("column {:?}", c.name);
-            regions.push(Region::new(c.block, RegionKind::Data, name).column(i).encoded("zlib", c.raw));
+            regions.push(Region::new(c.block, RegionKind::Data, "block").column(i).encoded("zlib", c.raw));
         }
         Ok(ready(Layout::cover(self.size, regions)))
     }

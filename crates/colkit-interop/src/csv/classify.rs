@@ -148,7 +148,7 @@ fn real(mut rest: &[u8], cell: &[u8]) -> Kinds {
         }
         rest = fraction.get(digits..).unwrap_or_default();
     }
-    let plain = rest.is_empty();
+    let mut exponent_digits = 0;
     if let [b'e' | b'E', exponent @ ..] = rest {
         let digits = match exponent {
             [b'+' | b'-', digits @ ..] => digits,
@@ -157,9 +157,11 @@ fn real(mut rest: &[u8], cell: &[u8]) -> Kinds {
         if digits.is_empty() || leading_digits(digits) != digits.len() {
             return Kinds::TEXT;
         }
-    } else if !plain {
+        exponent_digits = digits.len();
+    } else if !rest.is_empty() {
         return Kinds::TEXT;
     }
-    // Up to 300 characters without exponent neither overflow nor underflow.
-    if (plain && cell.len() <= 300) || parse_float(cell).is_some() { Kinds::REAL } else { Kinds::TEXT }
+    // Within 200 digits and 99 more powers of ten nothing overflows or underflows; the rest has to be tried.
+    let safe = cell.len() <= 200 && exponent_digits <= 2;
+    if safe || parse_float(cell).is_some() { Kinds::REAL } else { Kinds::TEXT }
 }

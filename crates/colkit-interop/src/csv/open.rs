@@ -19,10 +19,6 @@ use bytes::Bytes;
 use colkit_core::{Error, Finding, Limits, Machine, Nulls, Result, Step, Table, column_index};
 use std::sync::Arc;
 
-/// Rows and bytes cut at once: little enough to stay in cache from cutting to classifying.
-pub(super) const BLOCK_ROWS: usize = 1024;
-pub(super) const BLOCK_BYTES: usize = 128 << 10;
-
 pub(super) struct Open {
     options: CsvOptions,
     limits: Limits,
@@ -121,8 +117,8 @@ impl Open {
         let checkpoint = self.options.pieces.checkpoint.min(self.limits.memory / 64).max(1);
         let portion = Portion {
             columns: self.columns.len(),
-            rows: BLOCK_ROWS,
-            bytes: BLOCK_BYTES.min(usize::try_from(checkpoint).unwrap_or(usize::MAX)),
+            rows: usize::MAX,
+            bytes: usize::try_from(checkpoint).unwrap_or(usize::MAX),
             at_end: self.window.at_end(),
         };
         let place = self.window.place();

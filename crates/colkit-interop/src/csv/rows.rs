@@ -4,7 +4,6 @@
 //! are wanted are converted, one column of a block at a time.
 
 use super::columns::ColumnBuilder;
-use super::open::{BLOCK_BYTES, BLOCK_ROWS};
 use super::place::Place;
 use super::table::{Piece, Survey};
 use super::tokens::{Block, Portion};
@@ -76,8 +75,8 @@ impl Rows {
         let rows = if skip > 0 { skip } else { (self.wanted.end - self.wanted.start).min(until_full) };
         let portion = Portion {
             columns: self.survey.schema.fields().len(),
-            rows: usize::try_from(rows).unwrap_or(usize::MAX).min(BLOCK_ROWS),
-            bytes: BLOCK_BYTES.min(self.batch_bytes),
+            rows: usize::try_from(rows).unwrap_or(usize::MAX),
+            bytes: self.batch_bytes,
             at_end: true,
         };
         let place = Place { bytes: &current.bytes, offset: current.piece.range.start(), line: current.piece.line };

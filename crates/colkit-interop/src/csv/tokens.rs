@@ -51,14 +51,20 @@ impl Cell {
     }
 
     /// Appends the content, each doubled quote written once.
+    #[inline]
     pub fn append_to(self, bytes: &[u8], out: &mut Vec<u8>) {
-        let mut rest = self.raw(bytes);
-        while let Some((head, tail)) = memchr(b'"', rest).filter(|_| self.doubled()).map(|i| rest.split_at(i + 1)) {
-            out.extend_from_slice(head);
-            rest = tail.get(1..).unwrap_or_default();
-        }
-        out.extend_from_slice(rest);
+        let raw = self.raw(bytes);
+        if self.doubled() { append_once(raw, out) } else { out.extend_from_slice(raw) }
     }
+}
+
+/// Appends text, each doubled quote written once.
+fn append_once(mut rest: &[u8], out: &mut Vec<u8>) {
+    while let Some((head, tail)) = memchr(b'"', rest).map(|i| rest.split_at(i + 1)) {
+        out.extend_from_slice(head);
+        rest = tail.get(1..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
 }
 
 /// Why a buffer could not be cut into cells, and where in it.
@@ -84,14 +90,19 @@ pub(super) struct Dialect {
     pub record_bytes: usize,
 }
 
-/// How much to cut at once.
+/// Bytes and cells cut at once, apart from the last record: little enough to stay in cache until they are used.
+/// Padded rows have more cells than bytes, hence both.
+const BLOCK_BYTES: usize = 128 << 10;
+const BLOCK_CELLS: usize = 32 << 10;
+
+/// How much to cut at most. One block may be less.
 #[derive(Clone, Copy)]
 pub(super) struct Portion {
     /// Fields every record must have.
     pub columns: usize,
     /// Stop after so many rows,
     pub rows: usize,
-    /// or before the record that starts after so many bytes.
+    /// or before a record that starts after so many bytes.
     pub bytes: usize,
     /// The buffer ends where the file does, so that the last record needs no line end.
     pub at_end: bool,
@@ -132,7 +143,8 @@ impl Dialect {
         block.columns = portion.columns;
         let mut stops = Stops::new(bytes, self.delimiter, at);
         let mut next = at;
-        while block.rows < portion.rows && next - at < portion.bytes && next < bytes.len() {
+        let end = at.saturating_add(portion.bytes.min(BLOCK_BYTES)).min(bytes.len());
+        while block.rows < portion.rows && next < end && block.cells.len() < BLOCK_CELLS {
             let kept = block.cells.len();
             let Some(record) =
                 self.record(&mut stops, bytes, next, portion.columns, portion.at_end, &mut block.cells)?
@@ -205,7 +217,7 @@ impl Dialect {
                     return self.incomplete(bytes, start);
                 };
                 keep(&mut count, Cell::new(from + 1, quoted.end, quoted.doubled));
-                stops.restart(quoted.end + 1);
+                stops.skip_to(quoted.end + 1);
                 let stop = stops.next();
                 if stop != Some(quoted.end + 1) && quoted.end + 1 < bytes.len() {
                     let column = Some(count - 1);

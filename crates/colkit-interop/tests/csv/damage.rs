@@ -2,12 +2,15 @@
 //! or leaves a byte of the file unaccounted for.
 
 use super::{format, in_pieces};
+use arrow::array::AsArray;
+use arrow::datatypes::Int32Type;
 use bytes::Bytes;
 use colkit_core::conformance::read_all;
 use colkit_core::drive::blocking;
-use colkit_core::{Projection, Result};
+use colkit_core::{Counting, Projection, Result, Scan, Source, Split, TableFile};
 use colkit_interop::CsvOptions;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const GOOD: &str =
     "\u{feff}id,\"na\"\"me\",f,b\r\n1,Zoë,1.5,true\n-2,\"a\r\n\"\"b\"\"\",-1e3,FALSE\r\n\n3,x\"y,nan,True";
@@ -56,6 +59,48 @@ fn a_file_that_changes_after_opening_gives_an_error() {
     assert_eq!(code(b"a,b\n1,x\n2yy\n3,z\n"), "csv_ragged");
     assert_eq!(code(b"a,b\n1,x\n\n\n\n\n3,z\n"), "row_count_mismatch");
     assert_eq!(code(b"a,b\n1,x\n2,\xFF\n3,z\n"), "csv_encoding");
+}
+
+#[test]
+fn opening_reads_every_byte_once_and_long_records_in_few_steps() {
+    let text = format!("a,b\n1,\"{}\"\n2,x\n", "line\n".repeat(20_000));
+    let source = Arc::new(Counting::remembering(Bytes::from(text)));
+    let file = TableFile::open(format(in_pieces(16, 16)), source.clone(), &Default::default()).unwrap();
+    assert_eq!(file.row_count(), 2);
+    let ranges = source.ranges();
+    assert_eq!(ranges.iter().map(|r| r.len()).sum::<u64>(), source.size());
+    assert!(ranges.windows(2).all(|w| w[0].end() == w[1].start()), "{ranges:?}");
+    assert!(ranges.len() < 25, "the window doubles: {ranges:?}");
+}
+
+#[test]
+fn a_split_is_any_range_of_rows() {
+    let text = Bytes::from(format!("a,b\n{}", (0..50).map(|i| format!("{i},x{i}\n")).collect::<String>()));
+    let file = TableFile::open(format(in_pieces(16, 16)), Arc::new(text.clone()), &Default::default()).unwrap();
+    let scan = Scan { batch_rows: 7, ..Scan::default() };
+    let lane = file.table().read(&Split { rows: 3..48, ranges: Vec::new() }, &scan).unwrap().pop().unwrap();
+    let mut machine = lane.machine;
+    let mut next = 3;
+    while let Some(batch) = blocking::next(&mut machine, &text).unwrap() {
+        let values = batch.column(0).as_primitive::<Int32Type>().values().to_vec();
+        assert!(values.len() <= 7);
+        assert_eq!(values, (next..next + values.len() as i32).collect::<Vec<_>>());
+        next += values.len() as i32;
+    }
+    assert_eq!(next, 48);
+    assert!(file.table().read(&Split { rows: 3..51, ranges: Vec::new() }, &scan).is_err());
+}
+
+#[test]
+fn padding_a_wide_table_stays_within_bounds() {
+    let names: Vec<String> = (0..50_000).map(|i| format!("c{i}")).collect();
+    let text = format!("{}\n{}", names.join(","), "1\n".repeat(40));
+    let options = CsvOptions { pad_short_rows: true, ..CsvOptions::default() };
+    let file = TableFile::open(format(options), Arc::new(Bytes::from(text)), &Default::default()).unwrap();
+    assert_eq!(file.row_count(), 40);
+    let last = Scan::of(Projection::columns([0, 49_999]));
+    let rows: usize = file.scan(&last).unwrap().map(|b| b.unwrap().num_rows()).sum();
+    assert_eq!(rows, 40);
 }
 
 proptest! {
