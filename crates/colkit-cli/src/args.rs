@@ -74,7 +74,7 @@ Errors fail; oddities that the format allows (gaps, repeated names) are told and
     /// Compare two tables, in any formats; exit code 1 if they differ
     #[command(after_help = "Examples:
   colkit diff trades.csv trades.cff
-  colkit diff --json old.gppcol new.gppcol
+  colkit diff --columns sym,price old.gppcol new.gppcol
 
 Types are compared exactly; text such as CSV is read to the types of the other side. Floating point
 numbers are compared by their bits: NaN equals NaN, 0.0 differs from -0.0.")]
@@ -176,7 +176,7 @@ fn parse_delimiter(text: &str) -> Result<u8, String> {
 /// Which columns.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ColumnArgs {
-    /// Columns to keep, in this order: names, parts of nested columns (a.b) or positions (#3, counted from 0);
+    /// Columns, in this order [default: all]: names, parts of nested columns (a.b) or positions (#3, counted from 0);
     /// a name with a comma goes in quotes ('"a,b"'); may be given several times
     #[arg(long, value_name = "NAMES")]
     pub columns: Vec<String>,
@@ -367,6 +367,8 @@ pub struct DiffArgs {
     /// The right file
     #[arg(value_name = "B")]
     pub right: String,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
     /// Stop after this many differing rows
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub limit: u64,

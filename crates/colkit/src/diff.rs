@@ -5,9 +5,9 @@
 //! read side by side, batch by batch.
 
 use crate::open::NamedBatches;
-use crate::{Input, OpenFile, Opening, type_name};
+use crate::{ColumnName, Input, OpenFile, Opening, type_name};
 use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::Schema;
+use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use colkit_core::{Projection, Result, Scan};
@@ -17,6 +17,8 @@ use std::collections::HashSet;
 /// How far to look.
 #[derive(Clone, Debug)]
 pub struct DiffOptions {
+    /// Compare only these columns, named as they are on the left; `None` compares all.
+    pub columns: Option<Vec<ColumnName>>,
     /// Stop after this many differing rows.
     pub rows: u64,
     /// Keep this many differing values for the report.
@@ -27,7 +29,7 @@ pub struct DiffOptions {
 
 impl Default for DiffOptions {
     fn default() -> Self {
-        DiffOptions { rows: 1000, cells: 10, memory: 512 << 20 }
+        DiffOptions { columns: None, rows: 1000, cells: 10, memory: 512 << 20 }
     }
 }
 
@@ -87,29 +89,55 @@ fn open_both(a: &Input, b: &Input, opening: &Opening) -> Result<(OpenFile, OpenF
     }
 }
 
-/// Opens text with the types of `model` for columns of the same name. Text that cannot be read to those types keeps
+/// Opens text with the types of `model` for columns of the same name. A column that cannot be read to that type keeps
 /// its own: that is then a difference, not an error.
 fn open_like(input: &Input, model: &OpenFile, opening: &Opening) -> Result<OpenFile> {
     let opening = opening.suited_to(model.format().as_ref());
     let plain = opening.open(input)?;
-    let ours = plain.schema();
     let theirs = model.schema();
-    let types = ours.fields().iter().filter_map(|ours| {
-        let (_, theirs) = theirs.fields().find(ours.name())?;
-        (ours.data_type() != theirs.data_type()).then(|| (ours.name().clone(), theirs.data_type().clone()))
-    });
-    let types: Vec<_> = types.collect();
+    let mut types = Vec::new();
+    for ours in plain.schema().fields() {
+        let Some((_, theirs)) = theirs.fields().find(ours.name()) else { continue };
+        let (name, data_type) = (ours.name(), theirs.data_type());
+        if ours.data_type() != data_type
+            && (reads_as(ours.data_type(), data_type) || can_read(input, name, data_type, &opening))
+        {
+            types.push((name.clone(), data_type.clone()));
+        }
+    }
     if types.is_empty() {
         return Ok(plain);
     }
     let text = opening.text.clone().with_types(types);
-    Ok(Opening { text, ..opening }.open(input).unwrap_or(plain))
+    Opening { text, ..opening }.open(input)
+}
+
+/// Whether every text of the inferred type also is one of the other.
+fn reads_as(inferred: &DataType, other: &DataType) -> bool {
+    use DataType::{Float64, Int32, Int64, Utf8};
+    *other == Utf8 || matches!((inferred, other), (Int32, Int64 | Float64))
+}
+
+/// Whether the text of a column can be read to this type; the only way to know is to try.
+fn can_read(input: &Input, name: &str, data_type: &DataType, opening: &Opening) -> bool {
+    let text = opening.text.clone().with_types(vec![(name.into(), data_type.clone())]);
+    let attempt = || -> Result<()> {
+        let file = Opening { text, ..opening.clone() }.open(input)?;
+        for batch in file.scan(&Scan::of(Projection::named(&file.schema(), [name])?))? {
+            batch?;
+        }
+        Ok(())
+    };
+    attempt().is_ok()
 }
 
 /// Compares two inputs.
 pub fn diff(a: &Input, b: &Input, opening: &Opening, options: &DiffOptions) -> Result<Difference> {
     let (a, b) = open_both(a, b, opening)?;
-    let (schema, pairs) = match_columns(&a.schema(), &b.schema());
+    let Matched { differences: schema, pairs } = match &options.columns {
+        None => match_columns(&a.schema(), &b.schema()),
+        Some(names) => chosen_columns(names, &a, &b)?,
+    };
     let mut report = Difference {
         schema,
         row_counts: (a.row_count(), b.row_count()),
@@ -134,53 +162,79 @@ pub fn diff(a: &Input, b: &Input, opening: &Opening, options: &DiffOptions) -> R
 }
 
 /// What the schemas do not agree on, and the positions of the columns that can be compared.
-fn match_columns(a: &Schema, b: &Schema) -> (Vec<String>, Vec<(usize, usize)>) {
-    let mut differences = Vec::new();
-    let mut pairs = Vec::new();
-    let mut compare_types = |i: usize, j: usize, differences: &mut Vec<String>| {
+#[derive(Debug, Default, PartialEq)]
+struct Matched {
+    differences: Vec<String>,
+    pairs: Vec<(usize, usize)>,
+}
+
+impl Matched {
+    /// Two columns that belong together: their values are compared if their types agree.
+    fn add(&mut self, a: &Schema, i: usize, b: &Schema, j: usize) {
         let (Some(left), Some(right)) = (a.fields().get(i), b.fields().get(j)) else { return };
         if left.data_type() == right.data_type() {
-            pairs.push((i, j));
-        } else {
-            let (l, r) = (type_name(left.data_type()), type_name(right.data_type()));
-            differences.push(format!("column {:?} is of type {l} on the left and {r} on the right", left.name()));
+            return self.pairs.push((i, j));
         }
-    };
-    if !(unique_names(a) && unique_names(b)) {
-        // Names that repeat identify nothing: position does.
-        let (left, right) = (a.fields().len(), b.fields().len());
-        if left != right {
-            differences.push(format!("{left} columns on the left and {right} on the right"));
-        }
-        for (i, (l, r)) in a.fields().iter().zip(b.fields()).enumerate() {
-            if l.name() != r.name() {
-                differences.push(format!(
-                    "column {i} is called {:?} on the left and {:?} on the right",
-                    l.name(),
-                    r.name()
-                ));
-            }
-            compare_types(i, i, &mut differences);
-        }
-        return (differences, pairs);
+        let (l, r) = (type_name(left.data_type()), type_name(right.data_type()));
+        self.differences.push(format!("column {:?} is of type {l} on the left and {r} on the right", left.name()));
     }
+}
+
+fn match_columns(a: &Schema, b: &Schema) -> Matched {
+    if unique_names(a) && unique_names(b) { match_by_name(a, b) } else { match_by_position(a, b) }
+}
+
+fn match_by_name(a: &Schema, b: &Schema) -> Matched {
+    let mut matched = Matched::default();
     let mut order = Vec::new();
     for (i, field) in a.fields().iter().enumerate() {
         match b.fields().find(field.name()) {
-            None => differences.push(format!("column {:?} is only on the left", field.name())),
+            None => matched.differences.push(format!("column {:?} is only on the left", field.name())),
             Some((j, _)) => {
                 order.push(j);
-                compare_types(i, j, &mut differences);
+                matched.add(a, i, b, j);
             }
         }
     }
     for field in b.fields().iter().filter(|f| a.fields().find(f.name()).is_none()) {
-        differences.push(format!("column {:?} is only on the right", field.name()));
+        matched.differences.push(format!("column {:?} is only on the right", field.name()));
     }
     if !order.is_sorted() {
-        differences.push("the columns are in another order".into());
+        matched.differences.push("the columns are in another order".into());
     }
-    (differences, pairs)
+    matched
+}
+
+/// Names that repeat identify nothing: position does.
+fn match_by_position(a: &Schema, b: &Schema) -> Matched {
+    let mut matched = Matched::default();
+    let (left, right) = (a.fields().len(), b.fields().len());
+    if left != right {
+        matched.differences.push(format!("{left} columns on the left and {right} on the right"));
+    }
+    for (i, (l, r)) in a.fields().iter().zip(b.fields()).enumerate() {
+        if l.name() != r.name() {
+            let names = format!("{:?} on the left and {:?} on the right", l.name(), r.name());
+            matched.differences.push(format!("column {i} is called {names}"));
+        }
+        matched.add(a, i, b, i);
+    }
+    matched
+}
+
+/// The columns of these names on both sides. One that is missing is a wrong request.
+fn chosen_columns(names: &[ColumnName], a: &OpenFile, b: &OpenFile) -> Result<Matched> {
+    let indices = |file: &OpenFile| {
+        let schema = file.schema();
+        ColumnName::projection(names, &schema).and_then(|p| p.indices(&schema)).map_err(|e| e.file(file.input().name()))
+    };
+    let (left, right) = (indices(a)?, indices(b)?);
+    let (a, b) = (a.schema(), b.schema());
+    let mut matched = Matched::default();
+    for (i, j) in left.into_iter().zip(right) {
+        matched.add(&a, i, &b, j);
+    }
+    Ok(matched)
 }
 
 fn unique_names(schema: &Schema) -> bool {
@@ -275,7 +329,7 @@ fn find_differences(a: &ArrayRef, b: &ArrayRef, start: usize, rows: &mut Vec<usi
 mod tests {
     use super::*;
     use arrow::array::{Float64Array, StringArray};
-    use arrow::datatypes::{DataType, Field};
+    use arrow::datatypes::Field;
     use std::sync::Arc;
 
     #[test]
@@ -304,10 +358,10 @@ mod tests {
         let int = DataType::Int32;
         let a = schema(&[("x", int.clone()), ("y", int.clone()), ("z", int.clone())]);
         let b = schema(&[("y", int.clone()), ("x", int.clone()), ("z", DataType::Int64)]);
-        let (differences, pairs) = match_columns(&a, &b);
-        assert_eq!(pairs, [(0, 1), (1, 0)]);
-        assert_eq!(differences.len(), 2, "{differences:?}");
+        let matched = match_columns(&a, &b);
+        assert_eq!(matched.pairs, [(0, 1), (1, 0)]);
+        assert_eq!(matched.differences.len(), 2, "{matched:?}");
         let twins = schema(&[("x", int.clone()), ("x", int.clone())]);
-        assert_eq!(match_columns(&twins, &twins), (vec![], vec![(0, 0), (1, 1)]));
+        assert_eq!(match_columns(&twins, &twins), Matched { differences: vec![], pairs: vec![(0, 0), (1, 1)] });
     }
 }

@@ -15,7 +15,12 @@ pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
     let [left, right] = inputs.as_slice() else {
         return Err(colkit::Error::request("no_input", "expected two files"));
     };
-    let options = DiffOptions { rows: args.limit.max(1), cells: args.show, memory: args.reading.memory };
+    let options = DiffOptions {
+        columns: args.columns.names()?,
+        rows: args.limit.max(1),
+        cells: args.show,
+        memory: args.reading.memory,
+    };
     let total = inputs.iter().map(Input::size).sum();
     let progress = Progress::watch(io, "comparing", &inputs, total);
     let difference = colkit::diff(left, right, &opening, &options)?;
@@ -52,8 +57,10 @@ fn tell_people(left: &Input, right: &Input, difference: &Difference, io: &mut Io
         writeln!(out, "  {} on the left and {} on the right", plural(l, "row"), count(r))?;
     }
     if difference.differing_rows > 0 {
-        let more = if difference.stopped { " or more (stopped looking)" } else { "" };
-        writeln!(out, "  {}{more} differ among {compared} compared", plural(difference.differing_rows, "row"))?;
+        let differ = if difference.differing_rows == 1 { "differs" } else { "differ" };
+        let more = if difference.stopped { " (stopped looking)" } else { "" };
+        let differing = plural(difference.differing_rows, "row");
+        writeln!(out, "  {differing} {differ} among {compared} compared{more}")?;
         for cell in &difference.first {
             tell_cell(cell, out)?;
         }

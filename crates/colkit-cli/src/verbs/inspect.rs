@@ -6,8 +6,7 @@ use crate::human::{bytes, count, plural, ratio, share};
 use crate::request::input;
 use crate::{Io, Outcome, Stream, report};
 use colkit::{Layout, OpenFile, Region, RegionKind, Result, type_name};
-use serde::Serialize;
-use std::collections::BTreeMap;
+use serde::{Serialize, Serializer};
 use std::io::Write;
 
 pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
@@ -44,7 +43,8 @@ pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
 struct FileReport {
     file: String,
     format: &'static str,
-    properties: BTreeMap<&'static str, String>,
+    #[serde(serialize_with = "as_map")]
+    properties: Vec<(&'static str, String)>,
     bytes: u64,
     rows: u64,
     columns: Vec<ColumnReport>,
@@ -67,6 +67,10 @@ struct ColumnReport {
     encoding: Option<String>,
 }
 
+fn as_map<S: Serializer>(pairs: &[(&'static str, String)], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+}
+
 impl FileReport {
     fn new(file: &OpenFile, layout: Layout) -> Self {
         let schema = file.schema();
@@ -85,7 +89,7 @@ impl FileReport {
         FileReport {
             file: file.input().name().into(),
             format: file.format().name(),
-            properties: file.properties().into_iter().collect(),
+            properties: file.properties(),
             bytes: file.input().size(),
             rows: file.row_count(),
             other_bytes: layout.size.saturating_sub(columns.iter().map(|c| c.stored_bytes).sum()),
@@ -175,7 +179,9 @@ fn print_layout(report: &FileReport, out: &mut Stream) -> Result<()> {
         ("what", Align::Left),
     ]);
     fn add(region: &Region, depth: usize, report: &FileReport, grid: &mut Grid) {
-        let column = region.column.and_then(|c| report.columns.get(c)).map(|c| format!(" of {:?}", c.name));
+        // Most names of regions say the column already.
+        let column = region.column.and_then(|c| report.columns.get(c)).map(|c| format!("{:?}", c.name));
+        let column = column.filter(|name| !region.name.contains(name)).map(|name| format!(" of {name}"));
         let encoding = region.encoding.as_ref().map(|e| format!(", {e}"));
         let indent = "  ".repeat(depth);
         grid.line([

@@ -1,7 +1,7 @@
 //! `tour`: a sample table through every native format, with the commands that do the same.
 //!
-//! What a format cannot store is left out of its file, and said. The tour knows no format by name: it grows with the
-//! registry.
+//! Everything shown is done: converted, read in part, compared. What a format has no type for is kept as another, and
+//! said. The tour knows no native format by name: it grows with the registry.
 
 use super::formats::writes;
 use crate::args::TourArgs;
@@ -12,7 +12,8 @@ use colkit::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int
 use colkit::arrow::datatypes::{DataType, Field, Schema};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::{
-    DiffOptions, Error, Format, Input, Opening, Projection, Registry, Result, Scan, TextReading, WriteOptions, create,
+    Conversion, DiffOptions, Error, Format, Input, Opening, Projection, Registry, Result, Scan, TextReading,
+    WriteOptions, create, type_name,
 };
 use serde_json::json;
 use std::io::Write;
@@ -20,38 +21,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn run(args: &TourArgs, io: &mut Io) -> Result<Outcome> {
-    let temporary = match &args.keep {
-        None => Some(tempfile::tempdir()?),
-        Some(folder) => {
-            std::fs::create_dir_all(folder).map_err(|e| Error::from(e).file(folder.display().to_string()))?;
-            None
-        }
-    };
-    let folder = match (&temporary, &args.keep) {
-        (Some(temporary), _) => temporary.path(),
-        (None, Some(folder)) => folder,
+    // Lives as long as the tour.
+    let temporary = if args.keep.is_none() { Some(tempfile::tempdir()?) } else { None };
+    let folder = match (&args.keep, &temporary) {
+        (Some(folder), _) => folder.as_path(),
+        (None, Some(temporary)) => temporary.path(),
         (None, None) => Path::new("."),
     };
+    std::fs::create_dir_all(folder).map_err(|e| Error::from(e).file(folder.display().to_string()))?;
     let registry = Registry::default();
-    let mut stops = Vec::new();
-    let talk = (!args.script.json).then_some(&mut io.stdout);
-    let mut talk = Talk(talk);
-    talk.say(&format!("A table of {} of trades, in {}.", plural(args.rows, "row"), folder.display()))?;
+    let mut talk = Talk { out: (!args.script.json).then_some(&mut io.stdout), kept: args.keep.is_some() };
     let sample = folder.join("trades.csv");
     let csv = registry.named("csv", &TextReading::default())?;
-    write(csv.as_ref(), &full_schema(), args.rows, &sample)?;
+    write_sample(csv.as_ref(), args.rows, &sample)?;
     let sample_bytes = Input::path(&sample)?.size();
-    talk.say(&format!("\nAs CSV it takes {}. Look at it:", bytes(sample_bytes)))?;
-    talk.command(&format!("colkit head -n 3 {}", sample.display()))?;
-    for format in registry.native_formats().into_iter().filter(|f| writes(f.as_ref())) {
-        stops.push(visit(format, args.rows, folder, &sample, &mut talk)?);
-    }
+    let (rows, size) = (plural(args.rows, "row"), bytes(sample_bytes));
+    let place = if args.keep.is_some() { "" } else { " (in a temporary folder; --keep FOLDER keeps the files)" };
+    talk.say(&format!("A table of trades: {rows}, {size} as CSV{place}"))?;
+    talk.command(&format!("colkit head -n 3 {}", talk.name(&sample)))?;
+    talk.head(&sample)?;
+    let formats = registry.native_formats().into_iter().filter(|f| writes(f.as_ref()));
+    let stops = formats.map(|f| visit(&f, folder, &sample, &mut talk)).collect::<Result<Vec<_>>>()?;
     let equal = stops.iter().all(|s| s.equal);
     if args.script.json {
         let formats: Vec<_> = stops.iter().map(Stop::for_scripts).collect();
-        let document = json!({
-            "rows": args.rows, "csv_bytes": sample_bytes, "formats": formats, "all_equal": equal,
-        });
+        let document = json!({"rows": args.rows, "csv_bytes": sample_bytes, "formats": formats, "all_equal": equal});
         writeln!(io.stdout, "{document}")?;
     } else {
         tell(&stops, sample_bytes, &mut io.stdout)?;
@@ -60,18 +54,36 @@ pub fn run(args: &TourArgs, io: &mut Io) -> Result<Outcome> {
 }
 
 /// The tour guide, silent when scripts listen.
-struct Talk<'a>(Option<&'a mut Stream>);
+struct Talk<'a> {
+    out: Option<&'a mut Stream>,
+    /// The files stay: their whole names are worth showing.
+    kept: bool,
+}
 
 impl Talk<'_> {
     fn say(&mut self, text: &str) -> Result<()> {
-        let Some(out) = &mut self.0 else { return Ok(()) };
+        let Some(out) = &mut self.out else { return Ok(()) };
         Ok(writeln!(out, "{text}")?)
     }
 
     fn command(&mut self, command: &str) -> Result<()> {
-        let Some(out) = &mut self.0 else { return Ok(()) };
+        let Some(out) = &mut self.out else { return Ok(()) };
         let line = out.bold(&format!("  $ {command}"));
         Ok(writeln!(out, "{line}")?)
+    }
+
+    /// The first lines of a text file.
+    fn head(&mut self, path: &Path) -> Result<()> {
+        let file = std::io::BufReader::new(std::fs::File::open(path)?);
+        for line in std::io::BufRead::lines(file).take(4) {
+            self.say(&format!("  {}", line?))?;
+        }
+        Ok(())
+    }
+
+    fn name(&self, path: &Path) -> String {
+        let short = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        short.filter(|_| !self.kept).unwrap_or_else(|| path.display().to_string())
     }
 }
 
@@ -79,7 +91,8 @@ impl Talk<'_> {
 struct Stop {
     format: &'static str,
     file: PathBuf,
-    left_out: Vec<String>,
+    /// Columns that are kept as another type than they have in the sample.
+    changed: Vec<String>,
     bytes: u64,
     /// Bytes read to see two columns.
     pruned: u64,
@@ -89,51 +102,55 @@ struct Stop {
 impl Stop {
     fn for_scripts(&self) -> serde_json::Value {
         json!({
-            "format": self.format, "bytes": self.bytes, "left_out": self.left_out, "two_column_bytes": self.pruned,
-            "equal": self.equal,
+            "format": self.format, "bytes": self.bytes, "changed_types": self.changed,
+            "two_column_bytes": self.pruned, "equal": self.equal,
         })
     }
 }
 
-fn visit(format: Arc<dyn Format>, rows: u64, folder: &Path, sample: &Path, talk: &mut Talk) -> Result<Stop> {
-    let all = full_schema();
-    let (kept, left_out): (Vec<_>, Vec<_>) = all.fields().iter().cloned().partition(|f| format.stores(f.data_type()));
-    let schema = Schema::new(kept);
-    let left_out: Vec<String> = left_out.iter().map(|f| f.name().clone()).collect();
+/// Converts the sample, reads two columns of the result, and compares all of it with the sample.
+fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, talk: &mut Talk) -> Result<Stop> {
     let extension = format.extensions().first().copied().unwrap_or(format.name());
     let file = folder.join(format!("trades.{extension}"));
-    let (from, to) = (sample.display(), file.display());
+    let (from, to) = (talk.name(sample), talk.name(&file));
     talk.say(&format!("\n{}", format.name()))?;
-    let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-    let mut convert = format!("colkit convert {from} {to}");
-    if !left_out.is_empty() {
-        talk.say(&format!("  It has no type for {}: left out here.", left_out.join(", ")))?;
-        convert.push_str(&format!(" --columns {}", names.join(",")));
+    talk.command(&format!("colkit convert {from} {to}"))?;
+    let source = Input::path(sample)?;
+    let conversion = Conversion { inputs: vec![source.clone()], ..Conversion::default() };
+    let prepared = conversion.prepare(format.clone())?;
+    let changed = changed_types(&full_schema(), prepared.schema());
+    let sink = create(&file, std::slice::from_ref(&source))?;
+    let summary = prepared.write(sink)?;
+    let share_of_csv = share(summary.output_bytes, summary.input_bytes);
+    talk.say(&format!("  {}, {share_of_csv} of the CSV", bytes(summary.output_bytes)))?;
+    for change in &changed {
+        talk.say(&format!("  {change}"))?;
     }
-    talk.command(&convert)?;
-    write(format.as_ref(), &schema, rows, &file)?;
-    talk.command(&format!("colkit inspect {to}"))?;
+    talk.command(&format!("colkit cat {to} --columns sym,price --explain"))?;
     let input = Input::path(&file)?;
     let opened = Opening::default().open(&input)?;
-    let two = Projection::named(&opened.schema(), names.iter().take(2))?;
-    for batch in opened.scan(&Scan::of(two))? {
+    for batch in opened.scan(&Scan::of(Projection::named(&opened.schema(), ["sym", "price"])?))? {
         batch?;
     }
     let pruned = input.read_count().bytes;
-    talk.command(&format!(
-        "colkit cat {to} --columns {} --explain",
-        names.iter().take(2).copied().collect::<Vec<_>>().join(",")
-    ))?;
     let read = format!("{} of {} bytes", count(pruned), count(input.size()));
     talk.say(&format!("  reads {read} ({})", share(pruned, input.size())))?;
-    let expected = folder.join(format!("expected-{}.csv", format.name()));
-    let csv = Registry::default().named("csv", &TextReading::default())?;
-    write(csv.as_ref(), &schema, rows, &expected)?;
-    talk.command(&format!("colkit diff {} {to}", if left_out.is_empty() { sample } else { &expected }.display()))?;
-    let difference = colkit::diff(&Input::path(&expected)?, &input, &Opening::default(), &DiffOptions::default())?;
-    let equal = difference.is_equal() && difference.compared_rows == rows;
+    talk.command(&format!("colkit diff {from} {to}"))?;
+    let difference = colkit::diff(&source, &input, &Opening::default(), &DiffOptions::default())?;
+    let equal = difference.is_equal() && difference.compared_rows == summary.rows;
     talk.say(if equal { "  equal, value by value" } else { "  DIFFERENT" })?;
-    Ok(Stop { format: format.name(), left_out, bytes: input.size(), pruned, equal, file })
+    Ok(Stop { format: format.name(), changed, bytes: input.size(), pruned, equal, file })
+}
+
+/// Which columns the format has no type for, and what they become.
+fn changed_types(sample: &Schema, written: &Schema) -> Vec<String> {
+    let pairs = sample.fields().iter().zip(written.fields());
+    let changed = pairs.filter(|(before, after)| before.data_type() != after.data_type());
+    let say = |(before, after): (&Arc<Field>, &Arc<Field>)| {
+        let (kind, other) = (type_name(before.data_type()), type_name(after.data_type()));
+        format!("there is no {kind} here: {:?} is kept as {other}", before.name())
+    };
+    changed.map(say).collect()
 }
 
 fn tell(stops: &[Stop], sample_bytes: u64, out: &mut Stream) -> Result<()> {
@@ -179,9 +196,9 @@ fn full_schema() -> Schema {
 /// Rows of a batch of the sample.
 const BATCH: u64 = 8192;
 
-/// Writes the columns of `schema` of the sample table.
-fn write(format: &dyn Format, schema: &Schema, rows: u64, path: &Path) -> Result<()> {
-    let schema = Arc::new(schema.clone());
+/// Writes the sample table.
+fn write_sample(format: &dyn Format, rows: u64, path: &Path) -> Result<()> {
+    let schema = Arc::new(full_schema());
     let mut writer = format.writer(schema.clone(), create(path, &[])?, &WriteOptions::default())?;
     let mut at = 0;
     while at < rows {

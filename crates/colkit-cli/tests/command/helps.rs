@@ -29,6 +29,7 @@ fn the_tour_proves_every_round_trip() {
     let folder = Folder::new();
     let report = folder.json(&["tour", "--rows", "500", "--json"]);
     assert_eq!(report["all_equal"], true, "{report}");
+    assert!(report["formats"].as_array().unwrap().len() >= 3, "{report}");
     let said = folder.ok(&["tour", "--rows", "50", "--keep", "here"]);
     assert!(said.out.contains("$ colkit head -n 3 here/trades.csv"), "{said:?}");
     assert!(folder.path("here/trades.csv").exists());

@@ -52,3 +52,16 @@ fn looking_stops_at_the_limit() {
     let report = compare(&a, &input("longer.csv", format!("n\n{}", rows(0)) + "9\n"));
     assert_eq!((report.row_counts, report.differing_rows, report.is_equal()), ((500, 501), 0, false));
 }
+
+#[test]
+fn only_chosen_columns_are_compared() {
+    let (a, b) = (input("a.csv", "x,y\n1,a\n2,b\n"), input("b.csv", "z,y,x\n9,a,1\n9,c,2\n"));
+    let with = |list: &str| {
+        let columns = Some(colkit::ColumnName::parse_list(list).unwrap());
+        diff(&a, &b, &Opening::default(), &DiffOptions { columns, ..DiffOptions::default() })
+    };
+    assert!(with("x").unwrap().is_equal());
+    assert_eq!(with("x,y").unwrap().differing_rows, 1);
+    let error = with("z").unwrap_err();
+    assert_eq!((error.code(), error.file_name()), ("no_such_column", Some("a.csv")));
+}
