@@ -18,6 +18,7 @@ mod columns;
 mod convert;
 mod diff;
 mod input;
+mod narrow;
 mod open;
 mod registry;
 mod target;
