@@ -2,10 +2,7 @@
 
 use crate::Io;
 use crate::args::{ColumnArgs, ReadingArgs};
-use colkit::arrow::datatypes::Schema;
-use colkit::{
-    ColumnName, Error, Input, Limits, OpenFile, Opening, Projection, ReadOptions, Registry, Result, TextReading,
-};
+use colkit::{ColumnName, Error, Input, Limits, OpenFile, Opening, ReadOptions, Registry, Result, TextReading};
 use std::path::{Path, PathBuf};
 
 /// How standard input is called in messages.
@@ -81,13 +78,5 @@ impl ColumnArgs {
         }
         let lists = self.columns.iter().map(|list| ColumnName::parse_list(list)).collect::<Result<Vec<_>>>()?;
         Ok(Some(lists.concat()))
-    }
-
-    /// The columns of this schema that were asked for.
-    pub fn projection(&self, schema: &Schema) -> Result<Projection> {
-        match self.names()? {
-            None => Ok(Projection::all()),
-            Some(names) => ColumnName::projection(&names, schema),
-        }
     }
 }

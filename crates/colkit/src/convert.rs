@@ -7,7 +7,7 @@ use crate::narrow::{narrowed, to_types};
 use crate::{ColumnName, Input, OpenFile, Opening, type_name};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use colkit_core::plan::batch_of;
-use colkit_core::{Error, Format, Predicate, Result, Scan, Sink, Types, WriteOptions};
+use colkit_core::{Error, Format, Result, Scan, Sink, Types, WriteOptions};
 use std::sync::Arc;
 
 /// What to convert. The rows of all inputs follow each other.
@@ -50,21 +50,9 @@ impl Conversion {
         let Some(first) = files.first() else {
             return Err(Error::request("no_input", "there is nothing to convert"));
         };
-        let schema = nullable_where_any_is(&files, &first.schema());
-        let named = |e: Error| e.file(first.input().name());
-        let scan = Scan {
-            projection: match &self.columns {
-                None => colkit_core::Projection::all(),
-                Some(names) => ColumnName::projection(names, &schema).map_err(named)?,
-            },
-            predicate: match &self.condition {
-                None => None,
-                Some(text) => Some(Predicate::parse(text, &schema).map_err(named)?),
-            },
-            memory: self.write.memory / 2,
-            ..Scan::default()
-        };
-        let read_schema = scan.projection.schema(&schema).map_err(named)?;
+        let chosen = first.select(self.columns.as_deref(), self.condition.as_deref())?;
+        let scan = Scan { memory: self.write.memory / 2, ..chosen };
+        let read_schema = scan.projection.schema(&nullable_where_any_is(&files, &first.schema()))?;
         let schema = match self.write.types {
             Types::Lossy => narrowed(&files, &scan, &read_schema, target.as_ref())?,
             Types::Refuse | Types::Exact => read_schema.clone(),
