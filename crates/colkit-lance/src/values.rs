@@ -204,7 +204,7 @@ pub(crate) fn fixed_width(data_type: &DataType) -> Option<usize> {
 
 /// Whole bytes of so many bits.
 pub(crate) fn byte_width(bits: u64) -> Result<usize> {
-    if bits % 8 != 0 || bits > 1 << 34 {
+    if !bits.is_multiple_of(8) || bits > 1 << 34 {
         return Err(Error::corrupt("bad_bit_width", format!("values of {bits} bits are not whole bytes")));
     }
     size(bits / 8)

@@ -12,16 +12,16 @@ use colkit_lance::Lance;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub fn lance() -> Arc<dyn Format> {
+pub(crate) fn lance() -> Arc<dyn Format> {
     Arc::new(Lance::new())
 }
 
-pub fn folder(version: &str) -> PathBuf {
+pub(crate) fn folder(version: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(version)
 }
 
 /// The names of all vectors of a folder.
-pub fn names(version: &str) -> Vec<String> {
+pub(crate) fn names(version: &str) -> Vec<String> {
     let files = std::fs::read_dir(folder(version)).unwrap().map(|f| f.unwrap().path());
     let lance = files.filter(|p| p.extension().is_some_and(|e| e == "lance"));
     let mut names: Vec<String> = lance.map(|p| p.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
@@ -29,7 +29,7 @@ pub fn names(version: &str) -> Vec<String> {
     names
 }
 
-pub fn bytes(version: &str, name: &str) -> Bytes {
+pub(crate) fn bytes(version: &str, name: &str) -> Bytes {
     std::fs::read(folder(version).join(format!("{name}.lance"))).unwrap().into()
 }
 
@@ -91,7 +91,8 @@ fn same(read: &RecordBatch, expected: &RecordBatch, name: &str) {
     }
 }
 
-fn check(version: &str) {
+fn check(version: &str, count: usize) {
+    assert_eq!(names(version).len(), count, "vectors of {version}");
     let only = std::env::var("VECTOR").ok();
     let mut failed = Vec::new();
     for name in names(version) {
@@ -114,10 +115,10 @@ fn check(version: &str) {
 
 #[test]
 fn every_2_0_vector() {
-    check("v2_0");
+    check("v2_0", 106);
 }
 
 #[test]
 fn every_2_1_vector() {
-    check("v2_1");
+    check("v2_1", 98);
 }

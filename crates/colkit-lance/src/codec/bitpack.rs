@@ -124,7 +124,7 @@ mod tests {
                 if shift + width > 32 {
                     x |= u64::from(packed[(word + 1) * 32 + lane]) << (32 - shift);
                 }
-                values[ORDER[row / 8] * 16 + (row % 8) * 128 + lane] = (x & ((1 << width) - 1)) as u32;
+                values[ORDER[row / 8] * 16 + (row % 8) * 128 + lane] = u32::try_from(x & ((1 << width) - 1)).unwrap();
             }
         }
         values
@@ -133,7 +133,8 @@ mod tests {
     #[test]
     fn the_order_is_the_formats() {
         for width in [1, 7, 13, 31] {
-            let packed: Vec<u32> = (0..32 * width as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+            let packed: Vec<u32> =
+                (0..32 * u32::try_from(width).unwrap()).map(|i| i.wrapping_mul(2_654_435_761)).collect();
             let bytes: Vec<u8> = packed.iter().flat_map(|w| w.to_le_bytes()).collect();
             let group = Group::<u32>::new(width, &bytes).unwrap();
             let mut all = [0; GROUP];

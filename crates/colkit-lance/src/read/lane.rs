@@ -5,7 +5,7 @@ use crate::coroutine::coroutine;
 use crate::rows::Rows;
 use crate::schema::{Kind, Node};
 use arrow::array::ArrayRef;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::{Boxed, Machine, Result, Scan, Step};
@@ -29,6 +29,8 @@ pub(crate) struct Pieces {
     piece_bytes: u64,
     batch_rows: usize,
     batch_bytes: usize,
+    /// Whether a piece must not reach into another page: keys of joined dictionaries may not fit their type.
+    one_page: bool,
     running: Option<Boxed<ArrayRef>>,
     ready: Option<Ready>,
 }
@@ -51,6 +53,7 @@ impl Pieces {
     ) -> Self {
         let piece_bytes = memory.clamp(64 << 10, (scan.batch_bytes as u64).max(64 << 10));
         let piece_rows = first_piece(&file, &node, piece_bytes);
+        let one_page = has_dictionary(&node);
         Pieces {
             file,
             node,
@@ -60,21 +63,42 @@ impl Pieces {
             piece_bytes,
             batch_rows: scan.batch_rows.max(1),
             batch_bytes: scan.batch_bytes,
+            one_page,
             running: None,
             ready: None,
         }
     }
 
     fn start_piece(&mut self) {
-        let mut end = self.rows.start.saturating_add(self.piece_rows.max(1)).min(self.rows.end);
-        // Ending on a border leaves no chunk to be decoded twice.
-        let border = end / ALIGNED * ALIGNED;
-        if border > self.rows.start && end < self.rows.end {
-            end = border;
+        let rows = self.piece_rows.max(1);
+        let mut end = self.rows.start.saturating_add(rows);
+        let page_end = self.page_end();
+        if self.one_page || (page_end < end.saturating_add(rows / 4) && page_end > self.rows.start + rows / 4) {
+            // Nothing has to be joined, and dictionaries of pages need no merging, if a piece ends with its page.
+            end = end.min(page_end).max(self.rows.start + 1);
+            if page_end < end.saturating_add(rows / 4) {
+                end = page_end;
+            }
+        } else if end / ALIGNED * ALIGNED > self.rows.start {
+            // Ending on a border leaves no chunk to be decoded twice.
+            end = end / ALIGNED * ALIGNED;
         }
+        let end = end.min(self.rows.end);
         let (file, node, rows) = (self.file.clone(), self.node.clone(), Rows::range(self.rows.start..end));
         self.rows.start = end;
         self.running = Some(coroutine(move |io| async move { file.read(&io, &node, rows).await }));
+    }
+
+    /// The first row after this piece's first row at which a page of the field ends.
+    fn page_end(&self) -> u64 {
+        self.node
+            .columns()
+            .iter()
+            .filter_map(|c| self.file.known_reader(*c))
+            .filter(|r| r.length() == self.file.fields.rows)
+            .map(|r| r.page_end(self.rows.start))
+            .min()
+            .unwrap_or(u64::MAX)
     }
 
     fn piece(&mut self, array: ArrayRef) {
@@ -87,6 +111,10 @@ impl Pieces {
         let batch_rows = self.batch_rows.min((self.batch_bytes / per_row).max(1));
         self.ready = Some(Ready { array, given: 0, batch_rows });
     }
+}
+
+fn has_dictionary(node: &Node) -> bool {
+    matches!(node.field.data_type(), DataType::Dictionary(..)) || node.children.iter().any(has_dictionary)
 }
 
 /// Rows of a piece at most, however narrow.

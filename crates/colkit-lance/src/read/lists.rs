@@ -165,7 +165,8 @@ impl Fields20 {
         let all = self.gather(column, lists)?;
         let item: FieldRef = Arc::new(Field::new("item", DataType::UInt8, true));
         let target = Target { field: item, kind: Kind::Leaf, around: Vec::new() };
-        let bytes = self.file.reader(&self.io, column.number + 1).await?;
+        let bytes = node.bytes_column.ok_or_else(|| wrong_type("lists", node.field.data_type()))?;
+        let bytes = self.file.reader(&self.io, bytes).await?;
         let mut data = Vec::new();
         for (_, part) in bytes.read(&self.file, &self.io, &all.items, &target).await? {
             let Decoded::Array(array) = part else { return Err(wrong_type("no bytes", node.field.data_type())) };

@@ -35,7 +35,7 @@ impl LanceFile {
 
     /// Makes the metadata of these columns known, in one go.
     pub async fn prepare(&self, io: &Io, columns: &[usize]) -> Result<()> {
-        if columns.iter().all(|c| self.readers.get(*c).is_some_and(|r| r.get().is_some())) {
+        if columns.iter().all(|c| self.known_reader(*c).is_some()) {
             return Ok(());
         }
         let metadata = self.container.fetch_columns(io, columns).await?;
@@ -54,9 +54,14 @@ impl LanceFile {
         Ok(slot.get_or_init(|| Arc::new(reader)).clone())
     }
 
-    /// The reader of a column whose metadata is known.
+    /// The reader of a column, if its metadata has been fetched already.
+    pub fn known_reader(&self, column: usize) -> Option<&Arc<ColumnReader>> {
+        self.readers.get(column)?.get()
+    }
+
+    /// The reader of a column.
     pub async fn reader(&self, io: &Io, column: usize) -> Result<Arc<ColumnReader>> {
-        if let Some(known) = self.readers.get(column).and_then(OnceLock::get) {
+        if let Some(known) = self.known_reader(column) {
             return Ok(known.clone());
         }
         let mut metadata = self.container.fetch_columns(io, &[column]).await?;
@@ -66,7 +71,7 @@ impl LanceFile {
     /// An error unless the columns of a top-level field have as many rows as the file.
     pub fn check_length(&self, node: &Node) -> Result<()> {
         let rows = self.fields.rows;
-        let check = |column: usize, expected: Option<u64>| match self.readers.get(column).and_then(OnceLock::get) {
+        let check = |column: usize, expected: Option<u64>| match self.known_reader(column) {
             Some(reader) if Some(reader.length()) != expected => Err(Error::corrupt(
                 "row_count_mismatch",
                 format!("the file has {rows} rows, but the pages of column {column} hold {}", reader.length()),

@@ -43,6 +43,8 @@ pub struct Node {
     pub kind: Kind,
     /// Its column: its own values, list offsets or struct header. `None` if it has none.
     pub column: Option<usize>,
+    /// The column of its bytes, where text is stored as a list of bytes as the oldest writers did.
+    pub bytes_column: Option<usize>,
     /// Fields below.
     pub children: Vec<Node>,
 }
@@ -50,7 +52,7 @@ pub struct Node {
 impl Node {
     /// All columns of this field and those below.
     pub fn columns(&self) -> Vec<usize> {
-        let mut columns: Vec<usize> = self.column.into_iter().collect();
+        let mut columns: Vec<usize> = self.column.into_iter().chain(self.bytes_column).collect();
         columns.extend(self.children.iter().flat_map(Node::columns));
         columns
     }
@@ -71,7 +73,8 @@ impl Node {
             ) => self.children.iter().map(|n| n.prune(item)).collect::<Result<Vec<_>>>()?,
             _ => self.children.clone(),
         };
-        Ok(Node { field: field.clone(), kind: self.kind, column: self.column, children })
+        let (kind, column, bytes_column) = (self.kind, self.column, self.bytes_column);
+        Ok(Node { field: field.clone(), kind, column, bytes_column, children })
     }
 }
 
@@ -119,6 +122,7 @@ impl Fields {
             node.column = Some(*next);
             *next += 1;
             if node.kind == Kind::Leaf && is_text(node.field.data_type()) && split(*next - 1) {
+                node.bytes_column = Some(*next);
                 *next += 1;
             }
             node.children.iter_mut().filter(|c| c.column.is_some()).for_each(|c| walk(c, next, split));
@@ -211,7 +215,7 @@ fn node(place: usize, drafts: &[Draft], depth: u32) -> Result<Node> {
         other => return Err(bad_schema(name, &format!("type {other} with {} children", children.len()))),
     };
     let field = Arc::new(Field::new(name, data_type, message.nullable).with_metadata(metadata));
-    Ok(Node { field, kind, column: None, children })
+    Ok(Node { field, kind, column: None, bytes_column: None, children })
 }
 
 /// The older key must say `true`; the newer one counts by being there.

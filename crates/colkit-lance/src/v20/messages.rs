@@ -36,6 +36,7 @@ pub struct Nullable {
 }
 
 #[derive(Clone, PartialEq, Oneof)]
+#[expect(clippy::enum_variant_names, reason = "the format's own words")]
 pub enum Nullability {
     #[prost(message, tag = "1")]
     NoNulls(Box<NoNull>),

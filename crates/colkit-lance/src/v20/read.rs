@@ -11,8 +11,8 @@ use crate::encoding::{Decoded, Lists, PageContext, Target, part_of};
 use crate::nulls::{and_nulls, null_array, with_nulls};
 use crate::packed::split_records;
 use crate::rows::Rows;
-use crate::values::{Values, Variable, bits_of, byte_width, wrong_type};
-use arrow::array::{Array as _, ArrayRef, BooleanBufferBuilder, UInt64Array};
+use crate::values::{Values, Variable, bad_offsets, bad_values, bits_of, byte_width, wrong_type};
+use arrow::array::{Array as _, ArrayRef, BooleanBufferBuilder, UInt64Array, make_array};
 use arrow::buffer::{Buffer, MutableBuffer, NullBuffer};
 use arrow::compute::{CastOptions, TakeOptions, cast_with_options, take};
 use arrow::datatypes::DataType;
@@ -196,7 +196,7 @@ impl Reader {
     fn fixed_size_lists(&self, items: Items, item: &DataType, data_type: &DataType, count: usize) -> Result<Items> {
         let items = items.array(item, &self.context.limits)?;
         let data = arrow::array::ArrayData::builder(data_type.clone()).len(count).add_child_data(items.to_data());
-        let array = arrow::array::make_array(data.build().map_err(crate::values::bad_values)?);
+        let array = make_array(data.build().map_err(bad_values)?);
         Ok(Items { content: Content::Array(array), nulls: None })
     }
 
@@ -334,8 +334,7 @@ impl Reader {
             Some(table) => {
                 let mut rest: &[u8] = &data;
                 for length in &spans.lengths {
-                    let (codes, after) =
-                        rest.split_at_checked(size(*length)?).ok_or_else(crate::values::bad_offsets)?;
+                    let (codes, after) = rest.split_at_checked(size(*length)?).ok_or_else(bad_offsets)?;
                     table.decode(codes, &mut variable.data)?;
                     variable.end_value()?;
                     rest = after;
@@ -373,21 +372,36 @@ impl Reader {
                 // Index 0 is null, index k is item k - 1.
                 let shifted: UInt64Array = indices.iter().map(|i| i.checked_sub(1)).collect();
                 let checked = TakeOptions { check_bounds: true };
-                take(&items, &shifted, Some(checked)).map_err(crate::values::bad_values)?
+                take(&items, &shifted, Some(checked)).map_err(bad_values)?
             }
         };
         Ok(Items { content: Content::Array(array), nulls: None })
     }
 }
 
-/// An Arrow dictionary. A row that points at a null item is null.
+/// An Arrow dictionary. A row that points at a null item is null, and the null item is left out: writers add one at
+/// the end even where the key type has no number left for it.
 fn arrow_dictionary(indices: &[u64], items: ArrayRef, key_type: &DataType, data_type: &DataType) -> Result<ArrayRef> {
-    let valid = |i: &u64| usize::try_from(*i).is_ok_and(|i| i >= items.len() || items.is_valid(i));
-    let keys: UInt64Array = indices.iter().map(|i| valid(i).then_some(*i)).collect();
+    let mut places = Vec::with_capacity(items.len());
+    let mut next = 0u64;
+    for item in 0..items.len() {
+        places.push(items.is_valid(item).then_some(next));
+        next += u64::from(items.is_valid(item));
+    }
+    let place = |i: &u64| usize::try_from(*i).ok().and_then(|i| places.get(i).copied());
+    let keys: Option<Vec<Option<u64>>> = indices.iter().map(place).collect();
+    let keys = keys.ok_or_else(|| Error::corrupt("bad_values", format!("an index beyond {} items", items.len())))?;
+    let items = if items.null_count() > 0 {
+        let valid: UInt64Array =
+            (0u64..).zip(&places).filter(|(_, p)| p.is_some()).map(|(i, _)| i).collect::<Vec<_>>().into();
+        take(&items, &valid, None).map_err(bad_values)?
+    } else {
+        items
+    };
     let strict = CastOptions { safe: false, ..CastOptions::default() };
-    let keys = cast_with_options(&keys, key_type, &strict).map_err(crate::values::bad_values)?;
+    let keys = cast_with_options(&UInt64Array::from(keys), key_type, &strict).map_err(bad_values)?;
     let data = keys.to_data().into_builder().data_type(data_type.clone()).child_data(vec![items.to_data()]);
-    Ok(arrow::array::make_array(data.build().map_err(crate::values::bad_values)?))
+    Ok(make_array(data.build().map_err(bad_values)?))
 }
 
 fn is_large(data_type: &DataType) -> bool {

@@ -139,7 +139,7 @@ fn packed<T: Word>(encoding: &Compressive, bytes: &[u8], count: usize, out: &mut
         Compressive::OutOfLine { width, .. } => out_of_line::<T>(*width, bytes, count, out),
         _ if count > GROUP => Err(wrong_count(count, GROUP)),
         _ => {
-            Group::<T>::with_header(bytes)?.append(&[0..count], out);
+            Group::<T>::with_header(bytes)?.append(std::slice::from_ref(&(0..count)), out);
             Ok(())
         }
     }

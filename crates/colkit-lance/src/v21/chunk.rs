@@ -144,12 +144,7 @@ fn append_plain(bytes: &[u8], width: usize, wanted: &[Range<usize>], out: &mut M
 }
 
 /// A chunk may end inside its last run, so what the runs hold beyond the wanted values is ignored.
-fn append_runs<T: Word>(
-    values: &[u8],
-    lengths: &[u8],
-    wanted: &[Range<usize>],
-    out: &mut MutableBuffer,
-) -> Result<()> {
+fn append_runs<T: Word>(values: &[u8], lengths: &[u8], wanted: &[Range<usize>], out: &mut MutableBuffer) -> Result<()> {
     let values = words::<T>(values);
     let mut runs = values.iter().zip(lengths);
     let (mut value, mut start, mut end) = (T::default(), 0usize, 0usize);
@@ -208,7 +203,8 @@ fn append_variable(
         let offsets = slice_at(bytes, at, range.len().saturating_add(1).saturating_mul(offset_width))?;
         match offset_width {
             4 => {
-                let offsets = offsets.chunks_exact(4).map(|b| u64::from(u32::from_le_bytes(b.try_into().unwrap_or_default())));
+                let offsets =
+                    offsets.chunks_exact(4).map(|b| u64::from(u32::from_le_bytes(b.try_into().unwrap_or_default())));
                 append_values(bytes, offsets, fsst, out)?;
             }
             _ => {

@@ -130,9 +130,9 @@ impl Compressive {
                 }
                 Compressive::Rle { bits: word_bits(flat_bits(rle.values, "runs")?, "runs")? }
             }
-            Compression::ByteStreamSplit(split) => {
-                Compressive::ByteStreamSplit { bits: word_bits(flat_bits(split.values, "split bytes")?, "split bytes")? }
-            }
+            Compression::ByteStreamSplit(split) => Compressive::ByteStreamSplit {
+                bits: word_bits(flat_bits(split.values, "split bytes")?, "split bytes")?,
+            },
             Compression::General(general) => {
                 let scheme = match general.compression.map(|c| c.scheme) {
                     Some(1) => Scheme::Lz4,

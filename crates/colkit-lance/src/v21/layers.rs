@@ -205,7 +205,11 @@ impl Unravel<'_> {
         let Some(rep) = self.levels.rep.take() else { return Err(bad_levels("lists without repetition levels")) };
         let def = self.levels.def.take();
         if def.as_ref().is_some_and(|d| d.len() != rep.len()) {
-            return Err(bad_levels(format!("{} repetition levels, {:?} definition levels", rep.len(), def.map(|d| d.len()))));
+            return Err(bad_levels(format!(
+                "{} repetition levels, {:?} definition levels",
+                rep.len(),
+                def.map(|d| d.len())
+            )));
         }
         let (mut offsets, mut valid) = (Vec::new(), Vec::new());
         let (mut outer_rep, mut outer_def) = (Vec::new(), Vec::new());
@@ -244,7 +248,7 @@ impl Unravel<'_> {
             return Err(Error::unsupported("unknown_type", "lists inside or around fixed-size lists of structs"));
         }
         let step = usize::try_from(dimension).unwrap_or(usize::MAX).max(1);
-        if self.levels.entries % step != 0 {
+        if !self.levels.entries.is_multiple_of(step) {
             return Err(bad_levels(format!("{} entries in fixed-size lists of {step}", self.levels.entries)));
         }
         self.levels.entries /= step;
@@ -279,11 +283,8 @@ mod tests {
         // [[1,2,3], null, [], [4,null], [5]]
         let layers = Layers::parse(&[3, 6]).unwrap();
         assert_eq!((layers.max_visible, layers.max_def, layers.max_rep), (1, 3, 1));
-        let levels = Levels {
-            rep: Some(vec![1, 0, 0, 1, 1, 1, 0, 1]),
-            def: Some(vec![0, 0, 0, 2, 3, 0, 1, 0]),
-            entries: 8,
-        };
+        let levels =
+            Levels { rep: Some(vec![1, 0, 0, 1, 1, 1, 0, 1]), def: Some(vec![0, 0, 0, 2, 3, 0, 1, 0]), entries: 8 };
         let (leaf, shapes) = layers.unravel(levels, &[Kind::List]).unwrap();
         assert_eq!(leaf, Some(NullBuffer::from(vec![true, true, true, true, false, true])));
         let nulls = Some(NullBuffer::from(vec![true, false, true, true, true]));
@@ -294,11 +295,8 @@ mod tests {
     fn three_lists_deep() {
         // [{<0,1>,<>,<2>},{<3>},{}], [], [{<4>}]
         let layers = Layers::parse(&[1, 5, 5, 5]).unwrap();
-        let levels = Levels {
-            rep: Some(vec![3, 0, 1, 1, 2, 2, 3, 3]),
-            def: Some(vec![0, 0, 1, 0, 0, 2, 3, 0]),
-            entries: 8,
-        };
+        let levels =
+            Levels { rep: Some(vec![3, 0, 1, 1, 2, 2, 3, 3]), def: Some(vec![0, 0, 1, 0, 0, 2, 3, 0]), entries: 8 };
         let (leaf, shapes) = layers.unravel(levels, &[Kind::List; 3]).unwrap();
         assert_eq!(leaf, None);
         let offsets = |o: &[u64]| Shape::List { offsets: o.to_vec(), nulls: None };

@@ -54,7 +54,8 @@ const MOST_BUFFERS: u64 = 64;
 
 impl MiniBlock {
     pub fn parse(layout: MiniBlockLayout, context: PageContext) -> Result<Self> {
-        let values = layout.value_compression.ok_or_else(|| Error::corrupt("bad_encoding", "a page lacks its values"))?;
+        let values =
+            layout.value_compression.ok_or_else(|| Error::corrupt("bad_encoding", "a page lacks its values"))?;
         let values = Compressive::parse(values)?;
         if layout.num_buffers != values.buffers() || layout.num_buffers > MOST_BUFFERS {
             return Err(Error::corrupt(
@@ -237,7 +238,8 @@ impl<'a> Decoding<'a> {
         let mut sizes = [0usize; 8];
         let mut more = Vec::new();
         for i in 0..page.num_buffers {
-            let buffer_size = if page.large { size(u32_at(chunk, at)?.into())? } else { usize::from(u16_at(chunk, at)?) };
+            let buffer_size =
+                if page.large { size(u32_at(chunk, at)?.into())? } else { usize::from(u16_at(chunk, at)?) };
             at += if page.large { 4 } else { 2 };
             match sizes.get_mut(i) {
                 Some(slot) => *slot = buffer_size,
@@ -323,7 +325,14 @@ impl<'a> Decoding<'a> {
             chunks.push((chunk, parts));
         }
         let first_value = self.chunks.values(run.chunks.start).start;
-        let mut cursor = Cursor { layers: &self.page.layers, rep: &rep, def: &def, row: self.chunks.first_row(run.chunks.start), entry: 0, value: 0 };
+        let mut cursor = Cursor {
+            layers: &self.page.layers,
+            rep: &rep,
+            def: &def,
+            row: self.chunks.first_row(run.chunks.start),
+            entry: 0,
+            value: 0,
+        };
         let mut wanted_values: Vec<Range<u64>> = Vec::with_capacity(run.rows.len());
         for rows in &run.rows {
             let (from_entry, from_value) = cursor.seek(rows.start)?;
@@ -395,7 +404,8 @@ impl Cursor<'_> {
                     ));
                 }
             }
-            let visible = !self.layers.hides() || self.def.get(self.entry).is_none_or(|d| *d <= self.layers.max_visible);
+            let visible =
+                !self.layers.hides() || self.def.get(self.entry).is_none_or(|d| *d <= self.layers.max_visible);
             self.value += u64::from(visible);
             self.entry += 1;
         }

@@ -43,7 +43,7 @@ impl Chunks {
     pub fn parse(words: &[u8], large: bool, num_values: u64, data_size: u64) -> Result<Self> {
         let width = if large { 4 } else { 2 };
         let count = words.len() / width;
-        if words.len() % width != 0 || count == 0 {
+        if !words.len().is_multiple_of(width) || count == 0 {
             return Err(bad(format!("{} bytes of chunk words", words.len())));
         }
         let (mut bytes, mut values) = (Vec::with_capacity(count + 1), Vec::with_capacity(count + 1));
@@ -131,7 +131,8 @@ impl Chunks {
     /// The chunks that hold these rows (not none) of the page.
     pub fn holding(&self, rows: &Range<u64>) -> Range<usize> {
         let starts = self.rows.as_ref().map_or(&self.values, |r| &r.first);
-        let holder = |row: u64| starts.partition_point(|s| *s <= row).saturating_sub(1).min(self.len().saturating_sub(1));
+        let holder =
+            |row: u64| starts.partition_point(|s| *s <= row).saturating_sub(1).min(self.len().saturating_sub(1));
         let (from, mut to) = (holder(rows.start), holder(rows.end.saturating_sub(1)));
         if let Some(index) = &self.rows {
             let next_starts = index.first.get(to + 1).copied().unwrap_or(0);
