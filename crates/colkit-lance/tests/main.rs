@@ -10,4 +10,9 @@
     reason = "test code"
 )]
 
+mod hostile;
 mod vectors;
+
+/// Counts what is allocated, for tests that bound it.
+#[global_allocator]
+static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
