@@ -98,11 +98,16 @@ pub fn restore_with(
     if let (Some(want), Some(hash)) = (want, hash)
         && hash.finalize()[..] != want
     {
-        return Err(Error::corrupt("checksum_mismatch", "the restored bytes do not have the SHA-256 of the original")
-            .at(container.body_end)
-            .part("trailer"));
+        return Err(mismatch(&container));
     }
     Ok(Restored { bytes, verified: want.is_some() })
+}
+
+/// The error for a file whose content is not what its trailer says.
+pub(crate) fn mismatch(container: &Container) -> Error {
+    Error::corrupt("checksum_mismatch", "the restored bytes do not have the SHA-256 of the original")
+        .at(container.body_end)
+        .part("trailer")
 }
 
 /// Whether opening a file fetches this stream: all but those that can be read in parts.
@@ -165,23 +170,45 @@ fn run(
 }
 
 /// Bytes of packed data read at a time.
-const READ: u64 = 256 << 10;
+pub(crate) const READ: u64 = 256 << 10;
+
+/// A payload that is being unpacked.
+pub(crate) struct Unpacking {
+    unpacker: Unpacker,
+    start: u64,
+}
+
+impl Unpacking {
+    /// Starts.
+    pub fn new(payload: Payload) -> Result<Self> {
+        Ok(Unpacking { unpacker: Unpacker::new(payload.backend)?, start: payload.data.start() })
+    }
+
+    /// Unpacks the next bytes.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Output<'_>) -> Result<()> {
+        self.unpacker.push(bytes, out).map_err(|e| e.at(self.start).part("payload"))
+    }
+
+    /// There are no more.
+    pub fn finish(self, out: &mut Output<'_>) -> Result<()> {
+        self.unpacker.finish(out).map_err(|e| e.at(self.start).part("payload"))
+    }
+}
 
 /// A payload, unpacked as it is read.
 fn raw(payload: Payload, source: &dyn Source, out: &mut Output<'_>) -> Result<()> {
-    let located = |e: Error| e.at(payload.data.start()).part("payload");
-    let mut unpacker = Unpacker::new(payload.backend).map_err(located)?;
+    let mut unpacking = Unpacking::new(payload)?;
     let mut at = payload.data.start();
     while at < payload.data.end() {
         let range = ByteRange::between(at, payload.data.end().min(at + READ));
-        unpacker.push(&source.read(range)?, out).map_err(located)?;
+        unpacking.push(&source.read(range)?, out)?;
         at = range.end();
     }
-    unpacker.finish(out).map_err(located)
+    unpacking.finish(out)
 }
 
 /// A frame: a payload, or a stream set of its own.
-fn print_frame(codec: Codec, frame: Frame, source: &dyn Source, out: &mut Output<'_>) -> Result<()> {
+pub(crate) fn print_frame(codec: Codec, frame: Frame, source: &dyn Source, out: &mut Output<'_>) -> Result<()> {
     let located = |e: Error| e.at(frame.payload.start()).part(format!("frame at byte {}", frame.header.start()));
     if !frame.structured {
         let head = ByteRange::between(frame.payload.start(), frame.payload.end().min(frame.payload.start() + 6));
