@@ -1,1 +1,22 @@
-//! The AT-1 format.
+//! The AT-1 format (`.at1`): text kept smaller than xz keeps it, restored byte for byte, queried while packed.
+//!
+//! [`restore`] gives the original bytes back, whatever the codec; [`entries`] and [`restore_bundle`] do so for bundles.
+//! [`At1`] shows the same files as tables: [`colkit_core::TableFile`] reads them by row group and column.
+
+mod backend;
+mod codec;
+mod container;
+mod cursor;
+mod drive;
+mod format;
+mod number;
+mod output;
+mod restore;
+mod stream_set;
+mod table;
+
+pub use container::Codec;
+pub use format::At1;
+pub use restore::{
+    BundleEntry, Integrity, RestoreOptions, Restored, entries, is_bundle, restore, restore_bundle, restore_with,
+};

@@ -1,0 +1,350 @@
+//! Qcolumnar (7), qjson (8) and qjson2 (11): lines whose values lie in groups of their own.
+//!
+//! | codec     | streams |
+//! |-----------|---------|
+//! | qcolumnar | those of one [`Shape`] with a delimiter |
+//! | qjson     | those of one [`Shape`] with a template |
+//! | qjson2    | `meta`: `uv` nlines, byte trailing, `uv` n (at most 64); `line_map`: one `uv` per line, 0 = next cell of `verbatim`, k + 1 = next line of shape k; `verbatim`; for each shape the streams of qjson, their names behind `t0:`, `t1:`, ... |
+//!
+//! A qcolumnar or qjson file is treated as one that has a single shape and whose lines are all of it. Lines are cut into
+//! pieces where the shape with the most rows begins a new group; each piece can be printed, or read as a table, on
+//! its own. (Other shapes' groups that reach across a cut are then unpacked by both pieces.)
+
+use super::shape::{Glue, Shape};
+use crate::container::Codec;
+use crate::cursor::Cursor;
+use crate::output::Output;
+use crate::stream_set::{Entry, Streams};
+use bytes::Bytes;
+use colkit_core::{ByteRange, Error, Result};
+use std::ops::Range;
+
+const MAX_SHAPES: u64 = 64;
+
+/// Lines of one or several shapes.
+#[derive(Clone, Debug)]
+pub struct Queryable {
+    streams: Streams,
+    /// Number of lines.
+    pub nlines: u64,
+    trailing: bool,
+    /// Whether there is a `line_map`; else every line is the next one of the only shape.
+    mapped: bool,
+    /// The shapes.
+    pub shapes: Vec<Shape>,
+    /// Lines of no shape.
+    verbatim: Bytes,
+    /// Where pieces begin, and where the last one ends.
+    pub cuts: Vec<Position>,
+}
+
+/// A line, found but not printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// A line that is not taken apart.
+    Verbatim(&'a [u8]),
+    /// A row of a shape.
+    Row {
+        /// Which shape.
+        shape: usize,
+        /// Its row.
+        row: u64,
+    },
+}
+
+/// Where everything stands before a line.
+#[derive(Clone, Debug)]
+pub struct Position {
+    /// The line.
+    pub line: u64,
+    /// Bytes of `line_map` used.
+    map: usize,
+    /// Bytes of `verbatim` used, line ends included.
+    verbatim: usize,
+    shapes: Vec<ShapePosition>,
+}
+
+impl Position {
+    /// The next row of a shape.
+    pub fn row(&self, shape: usize) -> u64 {
+        self.shapes.get(shape).map_or(0, |s| s.row)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct ShapePosition {
+    line: u64,
+    row: u64,
+    verbatim: usize,
+}
+
+impl Queryable {
+    /// Opens a file of one of the three codecs; `streams` are all but stored blocks.
+    pub fn open(codec: Codec, streams: Streams, entries: &[Entry]) -> Result<Self> {
+        let mut all = if codec == Codec::Qjson2 {
+            let mut meta = streams.cursor("meta");
+            let nlines = meta.uv()?;
+            let trailing = meta.flag("trailing")?;
+            let before = meta.clone();
+            let count = meta.uv()?;
+            if count > MAX_SHAPES {
+                return Err(before.corrupt("bad_count", format!("{count} templates, expected {MAX_SHAPES} at most")));
+            }
+            meta.finish()?;
+            let map = streams.cursor("line_map");
+            if nlines > map.left() as u64 {
+                return Err(map.corrupt("bad_count", format!("{nlines} lines in {} bytes", map.left())));
+            }
+            let shape = |i: u64| inner_shape(&streams, entries, &format!("t{i}:"));
+            let shapes = (0..count).map(shape).collect::<Result<Vec<_>>>()?;
+            let verbatim = streams.bytes("verbatim");
+            // Without any line there is nothing that a line end could follow.
+            let trailing = trailing && nlines > 0;
+            Queryable { streams, nlines, trailing, mapped: true, shapes, verbatim, cuts: Vec::new() }
+        } else {
+            let shape = Shape::open(&streams, entries, "", codec == Codec::Qcolumnar)?;
+            let (nlines, trailing) = (shape.nlines, shape.trailing);
+            let verbatim = Bytes::new();
+            Queryable { streams, nlines, trailing, mapped: false, shapes: vec![shape], verbatim, cuts: Vec::new() }
+        };
+        all.cuts = all.find_cuts()?;
+        Ok(all)
+    }
+
+    /// Goes through all lines once: checks that nothing runs out, and notes where the main shape begins a group.
+    fn find_cuts(&self) -> Result<Vec<Position>> {
+        let main = self.shapes.iter().enumerate().max_by_key(|(_, s)| s.rows).map(|(i, s)| (i, s.group_rows));
+        let mut at =
+            Position { line: 0, map: 0, verbatim: 0, shapes: vec![ShapePosition::default(); self.shapes.len()] };
+        let mut cuts = vec![at.clone()];
+        let mut next_cut = main.map_or(u64::MAX, |(_, rows)| rows);
+        let mut last_cut = 0;
+        while at.line < self.nlines {
+            let before = match main {
+                // A cut costs a note for every shape, so cuts are that far apart at least.
+                Some((shape, _)) if at.row(shape) >= next_cut && at.line - last_cut >= self.shapes.len() as u64 => {
+                    Some(at.clone())
+                }
+                _ => None,
+            };
+            let line = self.next(&mut at)?;
+            // The cut lies directly before the first row of the new group, not before verbatim lines that precede it.
+            if let (Some(before), Some((main, rows)), Line::Row { shape, row }) = (before, main, line)
+                && shape == main
+                && row % rows == 0
+            {
+                last_cut = before.line;
+                next_cut = (before.row(main) / rows).saturating_add(1).saturating_mul(rows);
+                cuts.push(before);
+            }
+        }
+        if self.mapped {
+            let map = self.streams.cursor("line_map");
+            let rest = map.rest().get(at.map..).unwrap_or_default();
+            Cursor::new(rest, at.map, self.streams.get("line_map").1).finish()?;
+        }
+        cuts.push(at);
+        Ok(cuts)
+    }
+
+    /// The line at `at`, which moves on.
+    pub fn next(&self, at: &mut Position) -> Result<Line<'_>> {
+        at.line += 1;
+        let shape = if self.mapped {
+            let (bytes, place) = self.streams.get("line_map");
+            let mut map = Cursor::new(bytes.get(at.map..).unwrap_or_default(), at.map, place);
+            let which = map.index("line of template", self.shapes.len() + 1)?;
+            at.map = map.position();
+            match which.checked_sub(1) {
+                Some(shape) => shape,
+                None => {
+                    let line = next_line(&self.verbatim, &mut at.verbatim);
+                    return line.map(Line::Verbatim).ok_or_else(|| self.used_up("verbatim"));
+                }
+            }
+        } else {
+            0
+        };
+        let (Some(of), Some(inner)) = (self.shapes.get(shape), at.shapes.get_mut(shape)) else {
+            return Err(Error::corrupt("bad_index", format!("there is no template {shape}")));
+        };
+        let mode = usize::try_from(inner.line).ok().and_then(|line| of.row_modes.get(line));
+        let Some(mode) = mode else {
+            let message = format!("template {shape} has {} lines, but more are used", of.nlines);
+            return Err(self.streams.cursor("line_map").corrupt("cells_used_up", message));
+        };
+        inner.line += 1;
+        if *mode == 0 {
+            let line = next_line(&of.verbatim, &mut inner.verbatim);
+            return line.map(Line::Verbatim).ok_or_else(|| self.used_up(&format!("{}verbatim", of.prefix)));
+        }
+        inner.row += 1;
+        Ok(Line::Row { shape, row: inner.row - 1 })
+    }
+
+    fn used_up(&self, stream: &str) -> Error {
+        let (bytes, place) = self.streams.get(stream);
+        place.corrupt(bytes.len(), "cells_used_up", "more lines are used than there are")
+    }
+
+    /// The number of pieces.
+    pub fn pieces(&self) -> usize {
+        self.cuts.len().saturating_sub(1)
+    }
+
+    /// Prints some pieces. `read` brings bytes of the file.
+    pub fn print(
+        &self,
+        pieces: Range<usize>,
+        read: &dyn Fn(ByteRange) -> Result<Bytes>,
+        limit: u64,
+        out: &mut Output<'_>,
+    ) -> Result<()> {
+        let (Some(start), Some(end)) = (self.cuts.get(pieces.start), self.cuts.get(pieces.end)) else { return Ok(()) };
+        let mut at = start.clone();
+        let mut open: Vec<OpenGroup> = self.shapes.iter().map(|_| OpenGroup::default()).collect();
+        while at.line < end.line {
+            if at.line > 0 {
+                out.put(b"\n")?;
+            }
+            match self.next(&mut at)? {
+                Line::Verbatim(line) => out.put(line)?,
+                Line::Row { shape, row } => {
+                    let held: u64 = open.iter().enumerate().filter(|(i, _)| *i != shape).map(|(_, g)| g.held).sum();
+                    if let (Some(of), Some(group)) = (self.shapes.get(shape), open.get_mut(shape)) {
+                        group.move_to(of, row, held, read, limit, out)?;
+                        group.print(&of.glue, out)?;
+                    }
+                }
+            }
+        }
+        if self.trailing && pieces.end == self.pieces() { out.put(b"\n") } else { Ok(()) }
+    }
+}
+
+/// A shape in qjson2: its output is split into lines again, so nothing in it may break a line.
+fn inner_shape(streams: &Streams, entries: &[Entry], prefix: &str) -> Result<Shape> {
+    let shape = Shape::open(streams, entries, prefix, false)?;
+    let name = format!("{prefix}meta");
+    let corrupt = |m: &str| Err(streams.cursor(&name).corrupt("bad_flag", m));
+    if shape.trailing {
+        return corrupt("a template's lines end with a line end of their own");
+    }
+    match &shape.glue {
+        Glue::Segments(segments) if segments.iter().any(|s| s.contains(&b'\n')) => {
+            corrupt("a template has a line end inside")
+        }
+        _ => Ok(shape),
+    }
+}
+
+/// The group of a shape that is being printed: its columns, each at the next cell.
+#[derive(Default)]
+struct OpenGroup {
+    group: Option<u64>,
+    next_row: u64,
+    columns: Vec<(Bytes, usize)>,
+    held: u64,
+}
+
+impl OpenGroup {
+    /// Makes `row` the next one.
+    fn move_to(
+        &mut self,
+        shape: &Shape,
+        row: u64,
+        held_by_others: u64,
+        read: &dyn Fn(ByteRange) -> Result<Bytes>,
+        limit: u64,
+        out: &mut Output<'_>,
+    ) -> Result<()> {
+        let group = row / shape.group_rows;
+        if self.group != Some(group) {
+            self.columns.clear();
+            let packed = packed_blocks(shape, group, read)?;
+            let mut raw = 0u64;
+            for (column, block) in packed.iter().enumerate() {
+                raw = raw.saturating_add(shape.raw_size(group, column, block)?).saturating_add(block.len() as u64);
+            }
+            self.held = raw;
+            out.hold(held_by_others.saturating_add(raw))?;
+            for (column, block) in packed.iter().enumerate() {
+                self.columns.push((shape.unpack(group, column, block, limit)?, 0));
+            }
+            self.group = Some(group);
+            self.next_row = shape.rows_of(group).start;
+        }
+        while self.next_row < row {
+            for (cells, at) in &mut self.columns {
+                *at += next_cell(cells, *at).len() + 1;
+            }
+            self.next_row += 1;
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, glue: &Glue, out: &mut Output<'_>) -> Result<()> {
+        self.next_row += 1;
+        let mut put = |before: &[u8], (cells, at): &mut (Bytes, usize)| {
+            let cell = next_cell(cells, *at);
+            *at += cell.len() + 1;
+            out.with(|buffer| {
+                buffer.extend_from_slice(before);
+                buffer.extend_from_slice(cell);
+            })
+        };
+        match glue {
+            Glue::Delimiter(delimiter) => {
+                let mut before: &[u8] = &[];
+                for column in &mut self.columns {
+                    put(before, column)?;
+                    before = delimiter;
+                }
+                Ok(())
+            }
+            Glue::Segments(segments) => {
+                for (before, column) in segments.iter().zip(&mut self.columns) {
+                    put(before, column)?;
+                }
+                out.put(segments.last().map_or(&[], |s| &s[..]))
+            }
+        }
+    }
+}
+
+/// The line at `used` bytes of verbatim lines; `used` then counts its line end too, and so passes the end after the last.
+fn next_line<'a>(lines: &'a [u8], used: &mut usize) -> Option<&'a [u8]> {
+    lines.get(*used..)?;
+    let line = next_cell(lines, *used);
+    *used += line.len() + 1;
+    Some(line)
+}
+
+/// The cell that begins at `at`.
+#[inline]
+fn next_cell(cells: &[u8], at: usize) -> &[u8] {
+    let rest = cells.get(at..).unwrap_or_default();
+    memchr::memchr(b'\n', rest).and_then(|end| rest.get(..end)).unwrap_or(rest)
+}
+
+/// The packed blocks of a group, one for each column.
+fn packed_blocks(shape: &Shape, group: u64, read: &dyn Fn(ByteRange) -> Result<Bytes>) -> Result<Vec<Bytes>> {
+    let blocks = (0..shape.width()).map(|column| shape.block(group, column));
+    let Some(range) = shape.file_range(group, 0..shape.width())? else {
+        return blocks.map(|b| Ok(shape.in_memory(b?).unwrap_or_default())).collect();
+    };
+    let all = read(range)?;
+    let mut at = 0usize;
+    blocks
+        .map(|block| {
+            let length = usize::try_from(block?.length).unwrap_or(usize::MAX);
+            let end = at.saturating_add(length);
+            if end > all.len() {
+                return Err(Error::corrupt("truncated", "a block reaches past its group").at(range.start()));
+            }
+            let packed = all.slice(at..end);
+            at = end;
+            Ok(packed)
+        })
+        .collect()
+}
