@@ -356,7 +356,7 @@ impl Table for Groups {
         }
         let read = |(range, _): (Range<u64>, usize)| Ok((range.clone(), table.lanes(&range, &scan)?));
         let pieces = pieces.into_iter().map(read).collect::<Result<Vec<_>>>()?;
-        Ok(take_by_scan(projection.schema(&table.schema)?, rows, pieces))
+        take_by_scan(projection.schema(&table.schema)?, rows, pieces)
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {

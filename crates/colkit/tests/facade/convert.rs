@@ -1,4 +1,4 @@
-use super::sample::{batch, formats, input, write};
+use super::sample::{batch, formats, input, native_formats, write};
 use colkit::arrow::datatypes::DataType;
 use colkit::{
     ColumnName, Conversion, DiffOptions, MemorySink, Opening, Registry, Scan, TextReading, Types, WriteOptions, diff,
@@ -57,7 +57,7 @@ fn text_is_read_to_types_the_target_has() {
 
 #[test]
 fn typed_inputs_decide_what_text_is_read_as() {
-    for typed in Registry::default().native_formats() {
+    for typed in native_formats() {
         let name = format!("a.{}", typed.extensions()[0]);
         let inputs = vec![input("b.csv", "n,x,t\n1,2,3\n"), input(&name, write(typed.as_ref(), &batch()))];
         let conversion = Conversion { inputs, ..Conversion::default() };
