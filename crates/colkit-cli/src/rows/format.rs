@@ -4,10 +4,10 @@
 //! values are printed as JSON. What was changed is said in the notes.
 
 use super::RowPrinter;
-use super::json_value::encoder;
 use colkit::arrow::array::{Array, ArrayRef, StringArray, StringBuilder};
 use colkit::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
+use colkit::json::encoder;
 use colkit::plan::batch_of;
 use colkit::{Error, Nulls, Registry, Result, Sink, TableWriter, TextReading, Types, WriteOptions};
 use std::sync::Arc;

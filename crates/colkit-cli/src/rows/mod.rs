@@ -3,7 +3,6 @@
 mod arrow_stream;
 mod format;
 mod json_document;
-mod json_value;
 mod ndjson;
 mod table;
 
