@@ -210,9 +210,15 @@ impl Queryable {
             match self.next(&mut at)? {
                 Line::Verbatim(line) => out.put(line)?,
                 Line::Row { shape, row } => {
-                    let held: u64 = open.iter().enumerate().filter(|(i, _)| *i != shape).map(|(_, g)| g.held).sum();
-                    if let (Some(of), Some(group)) = (self.shapes.get(shape), open.get_mut(shape)) {
-                        group.move_to(of, row, held, read, limit, out)?;
+                    let Some(of) = self.shapes.get(shape) else { continue };
+                    if open.get(shape).is_some_and(|group| !group.rows.contains(&row)) {
+                        let others = open.iter().enumerate().filter(|(i, _)| *i != shape);
+                        let held = others.map(|(_, group)| group.held).sum();
+                        if let Some(group) = open.get_mut(shape) {
+                            group.load(of, row, held, read, limit, out)?;
+                        }
+                    }
+                    if let Some(group) = open.get_mut(shape) {
                         group.print(&of.glue, out)?;
                     }
                 }
@@ -241,15 +247,14 @@ fn inner_shape(streams: &Streams, entries: &[Entry], prefix: &str) -> Result<Sha
 /// The group of a shape that is being printed: its columns, each at the next cell.
 #[derive(Default)]
 struct OpenGroup {
-    group: Option<u64>,
-    next_row: u64,
+    rows: Range<u64>,
     columns: Vec<(Bytes, usize)>,
     held: u64,
 }
 
 impl OpenGroup {
-    /// Makes `row` the next one.
-    fn move_to(
+    /// Unpacks the group of `row`, and makes that row the next one.
+    fn load(
         &mut self,
         shape: &Shape,
         row: u64,
@@ -258,33 +263,28 @@ impl OpenGroup {
         limit: u64,
         out: &mut Output<'_>,
     ) -> Result<()> {
+        self.columns.clear();
         let group = row / shape.group_rows;
-        if self.group != Some(group) {
-            self.columns.clear();
-            let packed = packed_blocks(shape, group, read)?;
-            let mut raw = 0u64;
-            for (column, block) in packed.iter().enumerate() {
-                raw = raw.saturating_add(shape.raw_size(group, column, block)?).saturating_add(block.len() as u64);
-            }
-            self.held = raw;
-            out.hold(held_by_others.saturating_add(raw))?;
-            for (column, block) in packed.iter().enumerate() {
-                self.columns.push((shape.unpack(group, column, block, limit)?, 0));
-            }
-            self.group = Some(group);
-            self.next_row = shape.rows_of(group).start;
+        let packed = packed_blocks(shape, group, read)?;
+        self.held = 0;
+        for (column, block) in packed.iter().enumerate() {
+            let raw = shape.raw_size(group, column, block)?;
+            self.held = self.held.saturating_add(raw).saturating_add(block.len() as u64);
         }
-        while self.next_row < row {
+        out.hold(held_by_others.saturating_add(self.held))?;
+        for (column, block) in packed.iter().enumerate() {
+            self.columns.push((shape.unpack(group, column, block, limit)?, 0));
+        }
+        self.rows = shape.rows_of(group);
+        for _ in self.rows.start..row {
             for (cells, at) in &mut self.columns {
                 *at += next_cell(cells, *at).len() + 1;
             }
-            self.next_row += 1;
         }
         Ok(())
     }
 
     fn print(&mut self, glue: &Glue, out: &mut Output<'_>) -> Result<()> {
-        self.next_row += 1;
         let mut put = |before: &[u8], (cells, at): &mut (Bytes, usize)| {
             let cell = next_cell(cells, *at);
             *at += cell.len() + 1;
