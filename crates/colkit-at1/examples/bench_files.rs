@@ -29,7 +29,7 @@ fn table(rows: usize) -> Vec<Cells> {
         x % n
     };
     let mut time = 1_700_000_000i64;
-    let (mut times, mut prices, mut price) = (Vec::new(), Vec::new(), 44_000_00i64);
+    let (mut times, mut prices, mut price) = (Vec::new(), Vec::new(), 4_400_000i64);
     for _ in 0..rows {
         time += next(30) as i64;
         price += next(2001) as i64 - 1000;

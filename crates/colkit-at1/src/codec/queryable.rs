@@ -12,7 +12,7 @@
 
 use super::shape::{Glue, Shape};
 use crate::container::Codec;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, split_uv};
 use crate::output::Output;
 use crate::stream_set::{Entry, Streams};
 use bytes::Bytes;
@@ -28,8 +28,8 @@ pub struct Queryable {
     /// Number of lines.
     pub nlines: u64,
     trailing: bool,
-    /// Whether there is a `line_map`; else every line is the next one of the only shape.
-    mapped: bool,
+    /// The `line_map`; without one every line is the next one of the only shape.
+    map: Option<Bytes>,
     /// The shapes.
     pub shapes: Vec<Shape>,
     /// Lines of no shape.
@@ -97,15 +97,15 @@ impl Queryable {
             }
             let shape = |i: u64| inner_shape(&streams, entries, &format!("t{i}:"));
             let shapes = (0..count).map(shape).collect::<Result<Vec<_>>>()?;
-            let verbatim = streams.bytes("verbatim");
+            let (map, verbatim) = (Some(streams.bytes("line_map")), streams.bytes("verbatim"));
             // Without any line there is nothing that a line end could follow.
             let trailing = trailing && nlines > 0;
-            Queryable { streams, nlines, trailing, mapped: true, shapes, verbatim, cuts: Vec::new() }
+            Queryable { streams, nlines, trailing, map, shapes, verbatim, cuts: Vec::new() }
         } else {
             let shape = Shape::open(&streams, entries, "", codec == Codec::Qcolumnar)?;
             let (nlines, trailing) = (shape.nlines, shape.trailing);
             let verbatim = Bytes::new();
-            Queryable { streams, nlines, trailing, mapped: false, shapes: vec![shape], verbatim, cuts: Vec::new() }
+            Queryable { streams, nlines, trailing, map: None, shapes: vec![shape], verbatim, cuts: Vec::new() }
         };
         all.cuts = all.find_cuts()?;
         Ok(all)
@@ -138,10 +138,8 @@ impl Queryable {
                 cuts.push(before);
             }
         }
-        if self.mapped {
-            let map = self.streams.cursor("line_map");
-            let rest = map.rest().get(at.map..).unwrap_or_default();
-            Cursor::new(rest, at.map, self.streams.get("line_map").1).finish()?;
+        if let Some(map) = &self.map {
+            self.in_map(map, at.map).finish()?;
         }
         cuts.push(at);
         Ok(cuts)
@@ -150,20 +148,25 @@ impl Queryable {
     /// The line at `at`, which moves on.
     pub fn next(&self, at: &mut Position) -> Result<Line<'_>> {
         at.line += 1;
-        let shape = if self.mapped {
-            let (bytes, place) = self.streams.get("line_map");
-            let mut map = Cursor::new(bytes.get(at.map..).unwrap_or_default(), at.map, place);
-            let which = map.index("line of template", self.shapes.len() + 1)?;
-            at.map = map.position();
-            match which.checked_sub(1) {
-                Some(shape) => shape,
-                None => {
-                    let line = next_line(&self.verbatim, &mut at.verbatim);
-                    return line.map(Line::Verbatim).ok_or_else(|| self.used_up("verbatim"));
+        let shape = match &self.map {
+            None => 0,
+            Some(map) => {
+                let rest = map.get(at.map..).unwrap_or_default();
+                let which = split_uv(rest).filter(|(which, _)| *which <= self.shapes.len() as u64);
+                let Some((which, after)) = which else {
+                    // Read it again for the error.
+                    self.in_map(map, at.map).index("line of template", self.shapes.len() + 1)?;
+                    return Err(Error::corrupt("bad_index", "a line of no template"));
+                };
+                at.map += rest.len() - after.len();
+                match usize::try_from(which).unwrap_or(usize::MAX).checked_sub(1) {
+                    Some(shape) => shape,
+                    None => {
+                        let line = next_line(&self.verbatim, &mut at.verbatim);
+                        return line.map(Line::Verbatim).ok_or_else(|| self.used_up("verbatim"));
+                    }
                 }
             }
-        } else {
-            0
         };
         let (Some(of), Some(inner)) = (self.shapes.get(shape), at.shapes.get_mut(shape)) else {
             return Err(Error::corrupt("bad_index", format!("there is no template {shape}")));
@@ -180,6 +183,11 @@ impl Queryable {
         }
         inner.row += 1;
         Ok(Line::Row { shape, row: inner.row - 1 })
+    }
+
+    /// The line map from this byte on.
+    fn in_map<'a>(&'a self, map: &'a Bytes, at: usize) -> Cursor<'a> {
+        Cursor::new(map.get(at..).unwrap_or_default(), at, self.streams.get("line_map").1)
     }
 
     fn used_up(&self, stream: &str) -> Error {
