@@ -265,7 +265,7 @@ fn queryable(
     });
     let piece = |run: std::ops::Range<usize>| -> Piece<'_> {
         let read = |range: ByteRange| source.read(range);
-        Box::new(move |out| lines.print(run, &read, means.memory, out))
+        Box::new(move |out| lines.print(run, &read, 0, out))
     };
     in_order(runs.map(piece), means, take)
 }

@@ -200,12 +200,12 @@ impl Queryable {
         self.cuts.len().saturating_sub(1)
     }
 
-    /// Prints some pieces. `read` brings bytes of the file.
+    /// Prints some pieces. `read` brings bytes of the file; `base` bytes are held already by whoever asks.
     pub fn print(
         &self,
         pieces: Range<usize>,
         read: &dyn Fn(ByteRange) -> Result<Bytes>,
-        limit: u64,
+        base: u64,
         out: &mut Output<'_>,
     ) -> Result<()> {
         let (Some(start), Some(end)) = (self.cuts.get(pieces.start), self.cuts.get(pieces.end)) else { return Ok(()) };
@@ -221,9 +221,9 @@ impl Queryable {
                     let Some(of) = self.shapes.get(shape) else { continue };
                     if open.get(shape).is_some_and(|group| !group.rows.contains(&row)) {
                         let others = open.iter().enumerate().filter(|(i, _)| *i != shape);
-                        let held = others.map(|(_, group)| group.held).sum();
+                        let held = others.map(|(_, group)| group.held).fold(base, u64::saturating_add);
                         if let Some(group) = open.get_mut(shape) {
-                            group.load(of, row, held, read, limit, out)?;
+                            group.load(of, row, held, read, out)?;
                         }
                     }
                     if let Some(group) = open.get_mut(shape) {
@@ -268,7 +268,6 @@ impl OpenGroup {
         row: u64,
         held_by_others: u64,
         read: &dyn Fn(ByteRange) -> Result<Bytes>,
-        limit: u64,
         out: &mut Output<'_>,
     ) -> Result<()> {
         self.columns.clear();
@@ -281,7 +280,7 @@ impl OpenGroup {
         }
         out.hold(held_by_others.saturating_add(self.held))?;
         for (column, block) in packed.iter().enumerate() {
-            self.columns.push((shape.unpack(group, column, block, limit)?, 0));
+            self.columns.push((shape.unpack(group, column, block, self.held)?, 0));
         }
         self.rows = shape.rows_of(group);
         for _ in self.rows.start..row {
