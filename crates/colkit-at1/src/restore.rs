@@ -2,11 +2,11 @@
 //!
 //! | container | what runs at once | what is held |
 //! |-----------|-------------------|--------------|
-//! | RAW | - | a window of the packed and of the unpacked bytes |
+//! | RAW | unpacking and hashing | a window of the packed and of the unpacked bytes |
 //! | qcolumnar, qjson, qjson2 | row groups | the index, and the groups being printed |
 //! | streaming | frames | the frames being printed |
 //! | columnar | unpacking of streams, decoding of columns, printing of rows | all streams and columns |
-//! | the others | unpacking of streams | all streams |
+//! | the others | unpacking of streams, then printing and hashing | all streams |
 //!
 //! Everything unpacked is within [`Limits::memory`], the output within [`Limits::output_bytes`].
 
@@ -136,9 +136,8 @@ fn run(
     let means = Means { threads: options.threads, memory: limits.memory, output: limits.output_bytes };
     match &container.content {
         Content::Raw(payload) => {
-            let alone = Means { threads: 1, ..means };
             let piece: Piece<'_> = Box::new(|out| raw(*payload, source, out));
-            in_order([piece].into_iter(), alone, take)
+            in_order([piece].into_iter(), beside(means), take)
         }
         Content::Frames { frames, .. } => {
             let codec = container.codec;
@@ -160,13 +159,17 @@ fn run(
                     queryable(&lines, source, means, take)
                 }
                 codec => {
-                    let alone = Means { threads: 1, ..means };
                     let piece: Piece<'_> = Box::new(|out| codec::restore(codec, &streams, entries, 0, out));
-                    in_order([piece].into_iter(), alone, take)
+                    in_order([piece].into_iter(), beside(means), take)
                 }
             }
         }
     }
+}
+
+/// For a single piece: one thread makes the output, beside the one that hashes and writes it.
+fn beside(means: Means) -> Means {
+    Means { threads: means.threads.min(2), ..means }
 }
 
 /// Bytes of packed data read at a time.
@@ -262,7 +265,7 @@ fn queryable(
     });
     let piece = |run: std::ops::Range<usize>| -> Piece<'_> {
         let read = |range: ByteRange| source.read(range);
-        Box::new(move |out| lines.print(run, &read, means.memory, out))
+        Box::new(move |out| lines.print(run, &read, 0, out))
     };
     in_order(runs.map(piece), means, take)
 }

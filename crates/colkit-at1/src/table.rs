@@ -12,7 +12,7 @@ pub mod verify;
 
 use crate::backend::Backend;
 use crate::codec::queryable::Queryable;
-use crate::codec::shape::{Blocks, Shape};
+use crate::codec::shape::{Blocks, Shape, Zone};
 use crate::container::{Codec, Container, Content, HEAD};
 use crate::stream_set::Entry;
 use arrow::record_batch::RecordBatch;
@@ -156,7 +156,12 @@ fn block_regions(shape: &Shape, offset: u64, column: &dyn Fn(usize) -> Option<us
         let (group, c) = (i / width, i % width);
         let start = offset.saturating_add(block.at);
         let range = ByteRange::between(start, start.saturating_add(block.length));
-        let name = format!("{}block of column {c} in group {group}", shape.prefix);
+        let zone = match block.zone {
+            Zone::None => String::new(),
+            Zone::Integer(min, max) => format!(", {min} to {max}"),
+            Zone::Decimal(min, max) => format!(", {min:?} to {max:?}"),
+        };
+        let name = format!("{}block of column {c} in group {group}{zone}", shape.prefix);
         let mut region = Region::new(range, RegionKind::Data, name);
         region.column = columns.get(c).copied().flatten();
         regions.push(region);

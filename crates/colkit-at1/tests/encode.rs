@@ -27,17 +27,21 @@ pub enum Packing {
     Published,
 }
 
-fn xz(data: &[u8]) -> Vec<u8> {
-    let mut writer = liblzma::write::XzEncoder::new(Vec::new(), 0);
+fn xz(data: &[u8], level: u32) -> Vec<u8> {
+    let mut writer = liblzma::write::XzEncoder::new(Vec::new(), level);
     writer.write_all(data).unwrap();
     writer.finish().unwrap()
 }
 
-fn zstd(data: &[u8]) -> Vec<u8> {
-    zstd::bulk::compress(data, 1).unwrap()
+fn zstd(data: &[u8], level: u32) -> Vec<u8> {
+    zstd::bulk::compress(data, level as i32).unwrap()
 }
 
 pub fn stream_set(streams: &[(&str, Vec<u8>)], packing: impl Fn(&str) -> Packing) -> Vec<u8> {
+    stream_set_at(streams, packing, 1)
+}
+
+pub fn stream_set_at(streams: &[(&str, Vec<u8>)], packing: impl Fn(&str) -> Packing, level: u32) -> Vec<u8> {
     let mut out = Vec::new();
     uv(streams.len() as u64, &mut out);
     for (name, data) in streams {
@@ -49,13 +53,13 @@ pub fn stream_set(streams: &[(&str, Vec<u8>)], packing: impl Fn(&str) -> Packing
             }
             Packing::Zstd => {
                 out.push(1);
-                lp(&zstd(data), &mut out);
+                lp(&zstd(data, level), &mut out);
             }
             Packing::Xz => {
                 out.push(0);
-                lp(&xz(data), &mut out);
+                lp(&xz(data, level), &mut out);
             }
-            Packing::Published => lp(&xz(data), &mut out),
+            Packing::Published => lp(&xz(data, level), &mut out),
         }
     }
     out
@@ -188,6 +192,17 @@ pub fn columnar(columns: &[Cells], rows: usize, header: bool) -> Vec<(&'static s
 
 /// The streams of the qcolumnar codec; the header is a verbatim line.
 pub fn qcolumnar(columns: &[Cells], rows: usize, group: usize) -> Vec<(&'static str, Vec<u8>)> {
+    qcolumnar_with(columns, rows, group, |g, c| ((g + c + 1) % 2) as u8, 1)
+}
+
+/// The same with the block tag (0 xz, 1 zstd) for each group and column.
+pub fn qcolumnar_with(
+    columns: &[Cells],
+    rows: usize,
+    group: usize,
+    tag: impl Fn(usize, usize) -> u8,
+    level: u32,
+) -> Vec<(&'static str, Vec<u8>)> {
     let groups = rows.div_ceil(group);
     let mut meta = Vec::new();
     uv(rows as u64 + 1, &mut meta);
@@ -207,10 +222,10 @@ pub fn qcolumnar(columns: &[Cells], rows: usize, group: usize) -> Vec<(&'static 
         for (c, column) in columns.iter().enumerate() {
             let cells: Vec<String> = (g * group..rows.min((g + 1) * group)).map(|r| column.text(r)).collect();
             let text = cells.join("\n").into_bytes();
-            let block = if (g + c) % 2 == 0 { (1, zstd(&text)) } else { (0, xz(&text)) };
-            uv(block.1.len() as u64 + 1, &mut index);
-            blocks.push(block.0);
-            blocks.extend(block.1);
+            let block = if tag(g, c) == 1 { zstd(&text, level) } else { xz(&text, level) };
+            uv(block.len() as u64 + 1, &mut index);
+            blocks.push(tag(g, c));
+            blocks.extend(block);
             match kind(column) {
                 1 => {
                     let values = cells.iter().map(|c| c.parse::<i64>().unwrap());

@@ -102,7 +102,7 @@ impl Verify {
             }
             (Content::Streams(_), Some(lines)) => {
                 check_zones(lines, self.job, &fetched, limits.memory)?;
-                lines.print(self.job..self.job + 1, &|range| fetched.read(range), limits.memory, &mut out)?;
+                lines.print(self.job..self.job + 1, &|range| fetched.read(range), 0, &mut out)?;
             }
             (Content::Streams(entries), None) => {
                 let mut entries = entries.clone();
