@@ -26,6 +26,7 @@ unit:
 interop: $(VENV)/ready
 	$(CARGO) build $(WORKSPACE) --locked
 	$(VENV)/bin/python tests/interop/plain.py $(TARGET)/debug/colkit
+	oracle/at1/run.sh
 
 $(VENV)/ready: tests/interop/requirements.txt
 	$(PYTHON) -m venv $(VENV)

@@ -36,6 +36,7 @@ fi
 CARGO_TARGET_DIR="$oracle_target" cargo build -q --release --locked --manifest-path "$here/Cargo.toml" ||
     skip "the reference decoder could not be built"
 
-cargo build -q --manifest-path "$root/Cargo.toml" -p colkit-at1 --example restore || exit 1
+# The features of the whole workspace, so that nothing is built twice.
+cargo build -q --locked --manifest-path "$root/Cargo.toml" --workspace --all-features --example restore || exit 1
 exec "$python" "$here/compare.py" "$target/debug/examples/restore" "$oracle_target/release/at1-oracle" \
     "$root/crates/colkit-at1/tests/data" "${1:-60}" "${2:-1}"
