@@ -39,6 +39,8 @@ pub enum Kind {
 pub struct Node {
     /// The Arrow field.
     pub field: FieldRef,
+    /// The field as the file has it, of which `field` may be only a part.
+    pub stored: FieldRef,
     /// What it is.
     pub kind: Kind,
     /// Its column: its own values, list offsets or struct header. `None` if it has none.
@@ -74,7 +76,7 @@ impl Node {
             _ => self.children.clone(),
         };
         let (kind, column, bytes_column) = (self.kind, self.column, self.bytes_column);
-        Ok(Node { field: field.clone(), kind, column, bytes_column, children })
+        Ok(Node { field: field.clone(), stored: self.stored.clone(), kind, column, bytes_column, children })
     }
 }
 
@@ -215,7 +217,7 @@ fn node(place: usize, drafts: &[Draft], depth: u32) -> Result<Node> {
         other => return Err(bad_schema(name, &format!("type {other} with {} children", children.len()))),
     };
     let field = Arc::new(Field::new(name, data_type, message.nullable).with_metadata(metadata));
-    Ok(Node { field, kind, column: None, bytes_column: None, children })
+    Ok(Node { stored: field.clone(), field, kind, column: None, bytes_column: None, children })
 }
 
 /// The older key must say `true`; the newer one counts by being there.
