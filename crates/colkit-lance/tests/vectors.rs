@@ -123,6 +123,11 @@ fn every_2_1_vector() {
     check("v2_1", 98);
 }
 
+#[test]
+fn every_other_vector() {
+    check("more", 3);
+}
+
 /// Parts of nested columns: what is left of a struct is what the whole column has there.
 #[test]
 fn parts_of_structs() {

@@ -144,8 +144,12 @@ fn link(fields: Vec<messages::Field>) -> Result<(Vec<Draft>, Vec<usize>)> {
     let mut places = HashMap::with_capacity(fields.len());
     let mut drafts: Vec<Draft> = Vec::with_capacity(fields.len());
     let mut tops = Vec::new();
+    let mut blob = None;
     for (place, message) in fields.into_iter().enumerate() {
-        if message.parent_id == -1 {
+        // The description of a blob is listed without ids of its own, right after the struct that it belongs to.
+        if let Some(parent) = blob.filter(|_| message.id == -1).and_then(|p: usize| drafts.get_mut(p)) {
+            parent.children.push(place);
+        } else if message.parent_id == -1 {
             tops.push(place);
         } else {
             // Only earlier fields are known, so there can be no circle.
@@ -155,8 +159,11 @@ fn link(fields: Vec<messages::Field>) -> Result<(Vec<Draft>, Vec<usize>)> {
             })?;
             parent.children.push(place);
         }
-        if places.insert(message.id, place).is_some() {
+        if message.id >= 0 && places.insert(message.id, place).is_some() {
             return Err(bad_schema(&message.name, &format!("the id {} occurs twice", message.id)));
+        }
+        if message.id >= 0 {
+            blob = message.metadata.contains_key("lance-encoding:blob").then_some(place);
         }
         drafts.push(Draft { message, children: Vec::new() });
     }
