@@ -1,10 +1,11 @@
 //! Packed structs: the members of a row lie together, without padding between them.
 
 use crate::values::{bad_values, fixed_width};
-use arrow::array::{Array, ArrayData, ArrayRef, StructArray, make_array};
+use arrow::array::{Array, ArrayData, ArrayRef, AsArray, StructArray, make_array};
 use arrow::buffer::Buffer;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, FieldRef};
 use colkit_core::{Error, Result};
+use std::sync::Arc;
 
 /// Cuts `count` records of `width` bytes into the members of a struct type.
 pub(crate) fn split_records(data: &[u8], width: usize, count: usize, data_type: &DataType) -> Result<ArrayRef> {
@@ -29,9 +30,21 @@ pub(crate) fn split_records(data: &[u8], width: usize, count: usize, data_type: 
         at += member;
     }
     if fields.is_empty() {
-        return Ok(std::sync::Arc::new(StructArray::new_empty_fields(count, None)));
+        return Ok(Arc::new(StructArray::new_empty_fields(count, None)));
     }
-    Ok(std::sync::Arc::new(StructArray::try_new(fields.clone(), members, None).map_err(bad_values)?))
+    Ok(Arc::new(StructArray::try_new(fields.clone(), members, None).map_err(bad_values)?))
+}
+
+/// Only the members that are left of a type. Packed members cannot be read apart, so this is done afterwards.
+pub(crate) fn narrow(array: ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
+    let (DataType::Struct(kept), Some(whole)) = (data_type, array.as_struct_opt()) else { return Ok(array) };
+    if whole.fields() == kept {
+        return Ok(array);
+    }
+    let mut members = whole.fields().iter().zip(whole.columns());
+    let find = |field: &FieldRef| members.find(|(f, _)| f.name() == field.name()).map(|(_, column)| column.clone());
+    let columns: Vec<ArrayRef> = kept.iter().filter_map(find).collect();
+    Ok(Arc::new(StructArray::try_new(kept.clone(), columns, whole.nulls().cloned()).map_err(bad_values)?))
 }
 
 /// Bytes of a value that is stored as it lies in memory.

@@ -10,6 +10,7 @@
     reason = "test code"
 )]
 
+mod handmade;
 mod hostile;
 mod vectors;
 

@@ -6,8 +6,8 @@ use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use arrow::ipc::reader::FileReader;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
-use colkit_core::Format;
 use colkit_core::conformance::{self, Laws};
+use colkit_core::{ColumnRef, Format, Projection, ReadOptions, Result, Scan, TableFile};
 use colkit_lance::Lance;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn expected(version: &str, name: &str) -> RecordBatch {
     let file = std::fs::File::open(folder(version).join(format!("{name}.arrow"))).unwrap();
     let reader = FileReader::try_new(file, None).unwrap();
     let schema = reader.schema();
-    let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+    let batches: Vec<RecordBatch> = reader.map(std::result::Result::unwrap).collect();
     concat_batches(&schema, &batches).unwrap()
 }
 
@@ -121,4 +121,50 @@ fn every_2_0_vector() {
 #[test]
 fn every_2_1_vector() {
     check("v2_1", 98);
+}
+
+#[test]
+fn every_other_vector() {
+    check("more", 3);
+}
+
+/// Parts of nested columns: what is left of a struct is what the whole column has there.
+#[test]
+fn parts_of_structs() {
+    let cases = [
+        ("v2_0", "struct_nested", vec![0], vec![vec![1, 1, 0]]),
+        ("v2_0", "struct_example", vec![0], vec![vec![1]]),
+        ("v2_0", "packed_struct", vec![0], vec![vec![1]]),
+        ("v2_1", "struct_struct", vec![0], vec![vec![0, 0]]),
+        ("v2_1", "struct_list", vec![0], vec![vec![1]]),
+        ("v2_1", "ex_struct_nulls", vec![0], vec![vec![0]]),
+        ("v2_1", "packed_struct_nulls", vec![0], vec![vec![1]]),
+        ("v2_1", "v22_packed_var", vec![0], vec![vec![2]]),
+        ("v2_1", "list_struct", vec![0], vec![vec![0, 1]]),
+    ];
+    for (version, name, columns, within) in cases {
+        let file = TableFile::open(lance(), Arc::new(bytes(version, name)), &ReadOptions::default()).unwrap();
+        let parts = |index: usize| ColumnRef { index, within: within.clone() };
+        let projection = Projection::parts(columns.iter().copied().map(parts).collect());
+        let schema = projection.schema(&file.schema()).unwrap();
+        let batches = file.scan(&Scan::of(projection.clone())).unwrap().map(Result::unwrap).collect::<Vec<_>>();
+        let read = concat_batches(&schema, &batches).unwrap();
+        let whole = conformance::read_all(&lance(), &bytes(version, name)).unwrap();
+        let expected = keep(whole.column(0), &within[0]);
+        assert_eq!(&keep(read.column(0), &vec![0; within[0].len()]), &expected, "{name}");
+        let rows: Vec<u64> = (0..file.row_count()).rev().collect();
+        let taken = file.take(&rows, &projection).unwrap();
+        let order = arrow::array::UInt64Array::from(rows);
+        assert_eq!(taken.column(0), &arrow::compute::take(read.column(0), &order, None).unwrap(), "{name}: take");
+    }
+}
+
+/// The part of a nested array at the end of a path, without what lies under nulls.
+fn keep(array: &ArrayRef, path: &[usize]) -> ArrayRef {
+    let Some((first, rest)) = path.split_first() else { return array.clone() };
+    match array.data_type() {
+        DataType::Struct(_) => keep(array.as_struct().column(*first), rest),
+        DataType::List(_) => keep(array.as_list::<i32>().values(), rest),
+        other => panic!("{other}"),
+    }
 }

@@ -46,16 +46,18 @@ impl SymbolTable {
         Ok(SymbolTable { compressed: bytes.get(3) == Some(&1), symbols })
     }
 
-    /// Appends what `codes` stand for.
-    pub fn decode(&self, codes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    /// Appends what `codes` stand for. `scratch` is room that is kept from value to value.
+    pub fn decode(&self, codes: &[u8], out: &mut Vec<u8>, scratch: &mut Vec<u8>) -> Result<()> {
         if !self.compressed {
             out.extend_from_slice(codes);
             return Ok(());
         }
-        // Every symbol is written as 8 bytes and then shortened; room for that is made once.
-        let start = out.len();
-        out.resize(start + codes.len().saturating_mul(8).saturating_add(8), 0);
-        let mut at = start;
+        // Every symbol is written as 8 bytes, of which the next one overwrites what is too much.
+        let room = codes.len().saturating_mul(8);
+        if scratch.len() < room {
+            scratch.resize(room.next_power_of_two(), 0);
+        }
+        let mut at = 0;
         let mut codes = codes.iter();
         while let Some(&code) = codes.next() {
             let (symbol, length) = if code == ESCAPE {
@@ -67,12 +69,12 @@ impl SymbolTable {
             if length == 0 {
                 return Err(bad_codes("a code without a symbol"));
             }
-            if let Some(to) = out.get_mut(at..at + 8) {
+            if let Some(to) = scratch.get_mut(at..at + 8) {
                 to.copy_from_slice(&symbol);
             }
             at += usize::from(length);
         }
-        out.truncate(at);
+        out.extend_from_slice(scratch.get(..at).unwrap_or_default());
         Ok(())
     }
 }
@@ -98,12 +100,13 @@ mod tests {
     fn symbols_and_literals() {
         let symbols = SymbolTable::parse(&table(1)).unwrap();
         let mut out = b">".to_vec();
-        symbols.decode(&[0, 1, 255, b'o', 0], &mut out).unwrap();
+        let scratch = &mut Vec::new();
+        symbols.decode(&[0, 1, 255, b'o', 0], &mut out, scratch).unwrap();
         assert_eq!(out, b">hello wohello");
-        assert_eq!(symbols.decode(&[2], &mut out).unwrap_err().code(), "bad_compressed_data");
-        assert_eq!(symbols.decode(&[255], &mut out).unwrap_err().code(), "bad_compressed_data");
+        assert_eq!(symbols.decode(&[2], &mut out, scratch).unwrap_err().code(), "bad_compressed_data");
+        assert_eq!(symbols.decode(&[255], &mut out, scratch).unwrap_err().code(), "bad_compressed_data");
         let mut raw = Vec::new();
-        SymbolTable::parse(&table(0)).unwrap().decode(&[0, 255], &mut raw).unwrap();
+        SymbolTable::parse(&table(0)).unwrap().decode(&[0, 255], &mut raw, scratch).unwrap();
         assert_eq!(raw, [0, 255]);
     }
 

@@ -5,6 +5,7 @@ use crate::blob;
 use crate::bytes_at::size;
 use crate::coroutine::{BoxFuture, Io, join_all};
 use crate::encoding::{ColumnForm, Decoded, Lists, Target};
+use crate::packed::narrow;
 use crate::rows::Rows;
 use crate::schema::{Kind, Node};
 use crate::values::{Values, Variable, bad_values, wrong_type};
@@ -70,7 +71,7 @@ impl Fields20 {
         if column.form == ColumnForm::Blob {
             return self.blobs(&column, rows).await;
         }
-        let target = Target { field: node.field.clone(), kind: node.kind, around: Vec::new() };
+        let target = Target { field: node.stored.clone(), kind: node.kind, around: Vec::new() };
         let parts = column.read(&self.file, &self.io, &rows, &target).await?;
         let mut arrays = Vec::with_capacity(parts.len());
         let mut lists = Vec::new();
@@ -84,7 +85,7 @@ impl Fields20 {
         if !lists.is_empty() {
             return self.text_as_lists(node, &column, lists).await;
         }
-        join(&arrays, node.field.data_type())
+        narrow(join(&arrays, node.stored.data_type())?, node.field.data_type())
     }
 
     /// Positions and sizes first, then the values.

@@ -8,6 +8,7 @@ use super::lists::join;
 use crate::bytes_at::size;
 use crate::coroutine::{BoxFuture, Io, join_all};
 use crate::encoding::{Decoded, Shape, Target};
+use crate::packed::narrow;
 use crate::rows::Rows;
 use crate::schema::{Kind, Node};
 use crate::values::{bad_values, wrong_type};
@@ -103,7 +104,7 @@ impl Fields21 {
     async fn leaf(&self, node: &Node, rows: Rows, around: Vec<Kind>) -> Result<Built> {
         let column = node.column.ok_or_else(|| Error::corrupt("bad_schema", "a leaf without a column"))?;
         let column = self.file.reader(&self.io, column).await?;
-        let target = Target { field: node.field.clone(), kind: node.kind, around };
+        let target = Target { field: node.stored.clone(), kind: node.kind, around };
         let parts = column.read(&self.file, &self.io, &rows, &target).await?;
         let (mut arrays, mut shapes) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
         for (_, part) in parts {
@@ -121,7 +122,8 @@ impl Fields21 {
             }
         }
         let around = join_shapes(shapes, &target.around)?;
-        Ok(Built { array: join(&arrays, node.field.data_type())?, around })
+        let array = narrow(join(&arrays, node.stored.data_type())?, node.field.data_type())?;
+        Ok(Built { array, around })
     }
 }
 

@@ -39,6 +39,8 @@ pub enum Kind {
 pub struct Node {
     /// The Arrow field.
     pub field: FieldRef,
+    /// The field as the file has it, of which `field` may be only a part.
+    pub stored: FieldRef,
     /// What it is.
     pub kind: Kind,
     /// Its column: its own values, list offsets or struct header. `None` if it has none.
@@ -74,7 +76,7 @@ impl Node {
             _ => self.children.clone(),
         };
         let (kind, column, bytes_column) = (self.kind, self.column, self.bytes_column);
-        Ok(Node { field: field.clone(), kind, column, bytes_column, children })
+        Ok(Node { field: field.clone(), stored: self.stored.clone(), kind, column, bytes_column, children })
     }
 }
 
@@ -142,8 +144,12 @@ fn link(fields: Vec<messages::Field>) -> Result<(Vec<Draft>, Vec<usize>)> {
     let mut places = HashMap::with_capacity(fields.len());
     let mut drafts: Vec<Draft> = Vec::with_capacity(fields.len());
     let mut tops = Vec::new();
+    let mut blob = None;
     for (place, message) in fields.into_iter().enumerate() {
-        if message.parent_id == -1 {
+        // The description of a blob is listed without ids of its own, right after the struct that it belongs to.
+        if let Some(parent) = blob.filter(|_| message.id == -1).and_then(|p: usize| drafts.get_mut(p)) {
+            parent.children.push(place);
+        } else if message.parent_id == -1 {
             tops.push(place);
         } else {
             // Only earlier fields are known, so there can be no circle.
@@ -153,8 +159,11 @@ fn link(fields: Vec<messages::Field>) -> Result<(Vec<Draft>, Vec<usize>)> {
             })?;
             parent.children.push(place);
         }
-        if places.insert(message.id, place).is_some() {
+        if message.id >= 0 && places.insert(message.id, place).is_some() {
             return Err(bad_schema(&message.name, &format!("the id {} occurs twice", message.id)));
+        }
+        if message.id >= 0 {
+            blob = message.metadata.contains_key("lance-encoding:blob").then_some(place);
         }
         drafts.push(Draft { message, children: Vec::new() });
     }
@@ -215,7 +224,7 @@ fn node(place: usize, drafts: &[Draft], depth: u32) -> Result<Node> {
         other => return Err(bad_schema(name, &format!("type {other} with {} children", children.len()))),
     };
     let field = Arc::new(Field::new(name, data_type, message.nullable).with_metadata(metadata));
-    Ok(Node { field, kind, column: None, bytes_column: None, children })
+    Ok(Node { stored: field.clone(), field, kind, column: None, bytes_column: None, children })
 }
 
 /// The older key must say `true`; the newer one counts by being there.

@@ -332,10 +332,10 @@ impl Reader {
                 variable.extend(&data, 0, ends)?;
             }
             Some(table) => {
-                let mut rest: &[u8] = &data;
+                let (mut rest, mut scratch): (&[u8], _) = (&data, Vec::new());
                 for length in &spans.lengths {
                     let (codes, after) = rest.split_at_checked(size(*length)?).ok_or_else(bad_offsets)?;
-                    table.decode(codes, &mut variable.data)?;
+                    table.decode(codes, &mut variable.data, &mut scratch)?;
                     variable.end_value()?;
                     rest = after;
                 }

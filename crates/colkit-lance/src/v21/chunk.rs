@@ -226,11 +226,11 @@ fn append_values(
     let last = offsets.clone().next_back().unwrap_or(first);
     let used = bytes.get(size(first)?..size(last)?).ok_or_else(bad_offsets)?;
     let Some(table) = fsst else { return out.extend(used, first, offsets) };
-    let mut from = first;
+    let (mut from, mut scratch) = (first, Vec::new());
     for end in offsets {
         let value = end.checked_sub(from).and_then(|len| Some((from.checked_sub(first)?, len)));
         let (start, length) = value.ok_or_else(bad_offsets)?;
-        table.decode(slice_at(used, size(start)?, size(length)?)?, &mut out.data)?;
+        table.decode(slice_at(used, size(start)?, size(length)?)?, &mut out.data, &mut scratch)?;
         out.end_value()?;
         from = end;
     }

@@ -107,10 +107,18 @@ impl Layers {
         Ok(Layers { layers, max_visible, max_def, max_rep, owners })
     }
 
+    /// The layers that the schema knows. The descriptions of blobs may bring one more at the inside, never null.
+    fn known(&self, around: &[Kind]) -> &[Layer] {
+        match self.layers.as_slice() {
+            [Layer::AllValidItem, rest @ ..] if rest.len() == around.len() + 1 => rest,
+            all => all,
+        }
+    }
+
     /// An error unless the layers are those of a leaf with this around it.
     pub fn check(&self, around: &[Kind]) -> Result<()> {
         let lists = around.iter().map(|k| matches!(k, Kind::List | Kind::Map));
-        let same = self.layers.iter().map(|l| l.is_list()).eq(std::iter::once(false).chain(lists));
+        let same = self.known(around).iter().map(|l| l.is_list()).eq(std::iter::once(false).chain(lists));
         if same { Ok(()) } else { Err(bad_levels(format!("layers {:?} for a field inside {around:?}", self.layers))) }
     }
 
@@ -145,11 +153,12 @@ impl Layers {
     pub fn unravel(&self, levels: Levels, around: &[Kind]) -> Result<(Option<NullBuffer>, Vec<Shape>)> {
         self.check(around)?;
         self.check_levels(&levels)?;
-        let mut state = Unravel { layers: self, levels, inside: 0, lists: 0 };
+        let known = self.known(around);
+        let mut state = Unravel { layers: self, known, levels, inside: 0, lists: 0 };
         let mut kinds = around.iter();
         let mut shapes = Vec::with_capacity(around.len());
         let mut leaf = None;
-        for (depth, layer) in self.layers.iter().enumerate() {
+        for (depth, layer) in known.iter().enumerate() {
             if depth > 0
                 && let Some(Kind::FixedSizeList(dimension)) = kinds.next()
             {
@@ -167,6 +176,7 @@ impl Layers {
 
 struct Unravel<'a> {
     layers: &'a Layers,
+    known: &'a [Layer],
     levels: Levels,
     /// Definition levels of the layers handled so far.
     inside: u16,
@@ -198,7 +208,7 @@ impl Unravel<'_> {
         let empty = layer.empty_level(inside);
         let upper = inside + layer.levels();
         // Structs between this list and the next hide the list when they are null, but still give it a slot.
-        let structs = self.layers.layers.iter().skip(depth + 1).take_while(|l| !l.is_list());
+        let structs = self.known.iter().skip(depth + 1).take_while(|l| !l.is_list());
         let top = upper + structs.map(|l| l.levels()).sum::<u16>();
         self.inside = upper;
         self.lists += 1;

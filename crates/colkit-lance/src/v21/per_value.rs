@@ -24,6 +24,12 @@ pub(super) fn fixed(
 ) -> Result<ArrayRef> {
     let count = data.len() / width.max(1);
     match encoding {
+        // Booleans are widened to bytes, since a value must be whole bytes.
+        Compressive::Flat { bits: 8 } if data_type == &DataType::Boolean && width == 1 => {
+            let mut bits = BooleanBufferBuilder::new(count);
+            data.iter().for_each(|byte| bits.append(*byte != 0));
+            Values::Bits(bits).array(data_type, nulls)
+        }
         Compressive::Flat { bits } if byte_width(*bits)? == width => {
             Values::Shared { width, data, count }.array(data_type, nulls)
         }
@@ -130,8 +136,9 @@ pub(super) fn variable(
             raw.iter().try_for_each(|v| out.push(v))?;
         }
         Compressive::Fsst { table, .. } => {
+            let mut scratch = Vec::new();
             for value in raw {
-                table.decode(value, &mut out.data)?;
+                table.decode(value, &mut out.data, &mut scratch)?;
                 out.end_value()?;
             }
         }
