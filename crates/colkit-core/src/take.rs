@@ -1,7 +1,7 @@
 //! Taking rows out of a format that can only be read from the front.
 
 use crate::lanes::SideBySide;
-use crate::plan::empty_batch;
+use crate::plan::{batch_of, empty_batch};
 use crate::{Boxed, Error, Lane, Machine, Result, Step};
 use arrow::array::UInt64Array;
 use arrow::compute::{concat_batches, take_record_batch};
@@ -24,7 +24,15 @@ pub fn check_rows(rows: &[u64], row_count: u64) -> Result<()> {
 
 /// Reads `pieces` in order, each the rows of a range of the table, and picks `rows` out of them.
 /// The pieces must be in row order and contain every row asked for.
-pub fn take_by_scan(schema: SchemaRef, rows: &[u64], pieces: Vec<(Range<u64>, Vec<Lane>)>) -> Boxed<RecordBatch> {
+pub fn take_by_scan(
+    schema: SchemaRef,
+    rows: &[u64],
+    pieces: Vec<(Range<u64>, Vec<Lane>)>,
+) -> Result<Boxed<RecordBatch>> {
+    if schema.fields().is_empty() {
+        // Nothing to read: only the number of rows matters.
+        return Ok(crate::ready(batch_of(&schema, Vec::new(), rows.len())?));
+    }
     let mut wanted = rows.to_vec();
     wanted.sort_unstable();
     wanted.dedup();
@@ -34,7 +42,7 @@ pub fn take_by_scan(schema: SchemaRef, rows: &[u64], pieces: Vec<(Range<u64>, Ve
             (range.start, SideBySide::new(schema.clone(), lanes, range.end.saturating_sub(range.start)))
         })
         .collect();
-    Box::new(TakeByScan { schema, rows: rows.to_vec(), wanted, pieces, found: Vec::new(), picked: 0 })
+    Ok(Box::new(TakeByScan { schema, rows: rows.to_vec(), wanted, pieces, found: Vec::new(), picked: 0 }))
 }
 
 struct TakeByScan {

@@ -1,1 +1,49 @@
-//! colkit
+//! One toolkit for columnar files: what a Rust program adds to its `Cargo.toml`.
+//!
+//! Everything speaks the words of [`colkit_core`], re-exported here. On top of them: the [`Registry`] of all formats,
+//! [`open`] by content, [`Conversion`] from any format to any other, [`diff`] and [`verify`].
+//!
+//! ```no_run
+//! let file = colkit::open("trades.cff")?;
+//! println!("{} rows", file.row_count());
+//! for batch in file.scan(&colkit::Scan::default())? {
+//!     println!("{:?}", batch?);
+//! }
+//! # Ok::<(), colkit::Error>(())
+//! ```
+//!
+//! Nothing here prints, and nothing here keeps a table in memory.
+
+mod columns;
+mod convert;
+mod diff;
+mod input;
+mod open;
+mod registry;
+mod target;
+mod text;
+mod type_name;
+mod verify;
+
+pub use arrow;
+pub use colkit_core::{
+    Batches, ByteRange, Class, ColumnRef, ColumnStatistics, Counting, Error, FileSink, FileSource, Finding, Format,
+    Layout, Limits, MemorySink, Nulls, Op, Predicate, Projection, ReadCount, ReadOptions, Region, RegionKind, Result,
+    Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter, Types, Value, WriteOptions, WriteSummary,
+    available_threads, coalesce, column_index, drive, plan, recognise,
+};
+pub use columns::ColumnName;
+pub use convert::{Conversion, ConversionSummary, Prepared};
+pub use diff::{CellDifference, DiffOptions, Difference, diff};
+pub use input::Input;
+pub use open::{NamedBatches, OpenFile, Opening};
+pub use registry::Registry;
+pub use target::{create, same_file, target_format};
+pub use text::TextReading;
+pub use type_name::type_name;
+pub use verify::{Verdict, verify};
+
+/// Opens the file at `path`, whatever known format it is in.
+pub fn open(path: impl AsRef<std::path::Path>) -> Result<OpenFile> {
+    Opening::default().open(&Input::path(path)?)
+}

@@ -1,0 +1,114 @@
+//! Standard input, output and error, as values: so that the command can be run from a test or another language.
+
+use std::io::{BufWriter, IsTerminal, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The three standard streams.
+pub struct Io {
+    /// Where `-` is read from.
+    pub stdin: Box<dyn Read + Send>,
+    /// Where data goes.
+    pub stdout: Stream,
+    /// Where talk goes.
+    pub stderr: Stream,
+}
+
+impl Io {
+    /// The streams of this process. Colour only on a terminal, and not where `NO_COLOR` is set.
+    pub fn of_process() -> Self {
+        let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        let stream = |out: Box<dyn Write + Send>, terminal: bool| Stream {
+            width: terminal.then_some(width),
+            colour: terminal && !plain,
+            ..Stream::new(out)
+        };
+        let stdout = BufWriter::with_capacity(1 << 16, std::io::stdout());
+        Io {
+            stdin: Box::new(std::io::stdin()),
+            stdout: stream(Box::new(stdout), std::io::stdout().is_terminal()),
+            stderr: stream(Box::new(std::io::stderr()), std::io::stderr().is_terminal()),
+        }
+    }
+
+    pub(crate) fn flush(&mut self) -> std::io::Result<()> {
+        self.stdout.flush_now()
+    }
+}
+
+/// An output stream. Clones write to the same place.
+#[derive(Clone)]
+pub struct Stream {
+    out: Arc<Mutex<Box<dyn Write + Send>>>,
+    /// The reader has gone away.
+    closed: Arc<AtomicBool>,
+    /// The width in characters, if it is a terminal.
+    pub width: Option<usize>,
+    /// Whether colours may be used.
+    pub colour: bool,
+}
+
+impl Stream {
+    /// A stream that is not a terminal.
+    pub fn new(out: Box<dyn Write + Send>) -> Self {
+        Stream { out: Arc::new(Mutex::new(out)), closed: Arc::default(), width: None, colour: false }
+    }
+
+    /// Whether the reader has gone away.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// `text` in bold, where colours may be used.
+    pub fn bold(&self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// `text` dimmed, where colours may be used.
+    pub fn dim(&self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// `text` in red, where colours may be used.
+    pub fn red(&self, text: &str) -> String {
+        self.paint("31;1", text)
+    }
+
+    /// `text` in green, where colours may be used.
+    pub fn green(&self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    /// `text` in yellow, where colours may be used.
+    pub fn yellow(&self, text: &str) -> String {
+        self.paint("33", text)
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    pub(crate) fn flush_now(&mut self) -> std::io::Result<()> {
+        self.with(|out| out.flush())
+    }
+
+    fn with<T>(&self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<T>) -> std::io::Result<T> {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = write(&mut **out);
+        if result.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) {
+            self.closed.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.with(|out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.flush_now()
+    }
+}

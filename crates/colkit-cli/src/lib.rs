@@ -1,0 +1,76 @@
+//! The command line of colkit, as a library: arguments in, exit code out.
+//!
+//! Data goes to standard output, talk to standard error. A closed pipe is success. Exit codes: 0 done; 1 failed,
+//! invalid or different; 2 wrong usage.
+//!
+//! ```text
+//! args/    what can be typed: the one table that help, man pages and completions come from
+//! request  what was typed, made into what is meant
+//! verbs/   one module per verb
+//! rows/    printing rows: table, CSV, NDJSON, Arrow, JSON
+//! ```
+
+mod args;
+mod grid;
+mod human;
+mod io;
+mod progress;
+mod report;
+mod request;
+mod rows;
+mod verbs;
+
+use args::{Cli, Verb};
+use clap::Parser;
+use colkit::{Class, Result};
+pub use io::{Io, Stream};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// What a verb that ran to its end says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Done.
+    Yes,
+    /// Done, and the answer is no: invalid, different.
+    No,
+}
+
+/// Runs the command with these arguments; the first is the program's name.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return report::usage(&error, &arguments, &mut io),
+    };
+    let json = cli.verb.json();
+    let result = dispatch(&cli.verb, &mut io).and_then(|outcome| Ok(io.flush().map(|()| outcome)?));
+    match result {
+        Ok(Outcome::Yes) => ExitCode::SUCCESS,
+        Ok(Outcome::No) => ExitCode::FAILURE,
+        // Whoever read our output has seen enough.
+        Err(_) if io.stdout.is_closed() => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = io.stdout.flush_now();
+            report::error(&error, json, &mut io.stderr);
+            if error.class() == Class::Request { ExitCode::from(2) } else { ExitCode::FAILURE }
+        }
+    }
+}
+
+fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
+    match verb {
+        Verb::Inspect(args) => verbs::inspect::run(args, io),
+        Verb::Schema(args) => verbs::schema::run(args, io),
+        Verb::Head(args) => verbs::cat::head(args, io),
+        Verb::Cat(args) => verbs::cat::cat(args, io),
+        Verb::Take(args) => verbs::take::run(args, io),
+        Verb::Convert(args) => verbs::convert::run(args, io),
+        Verb::Verify(args) => verbs::verify::run(args, io),
+        Verb::Diff(args) => verbs::diff::run(args, io),
+        Verb::Formats(args) => verbs::formats::run(args, io),
+        Verb::Tour(args) => verbs::tour::run(args, io),
+        Verb::Completions(args) => verbs::completions::run(args, io),
+        Verb::Man(args) => verbs::man::run(args, io),
+    }
+}

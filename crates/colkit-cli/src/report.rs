@@ -1,0 +1,90 @@
+//! Errors, for people and for scripts.
+
+use crate::{Io, Stream};
+use colkit::Error;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// An error as `--json` prints it.
+#[derive(Serialize)]
+pub struct ErrorReport<'a> {
+    class: &'a str,
+    code: &'a str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+impl<'a> From<&'a Error> for ErrorReport<'a> {
+    fn from(e: &'a Error) -> Self {
+        ErrorReport {
+            class: e.class().name(),
+            code: e.code(),
+            message: e.message(),
+            file: e.file_name(),
+            offset: e.offset(),
+            part: e.part_name(),
+            hint: e.hint_text(),
+        }
+    }
+}
+
+/// Where it happened and what it is, without the advice: `FILE: at byte N: part: expected ..., found ... [code]`.
+pub fn sentence(e: &Error) -> String {
+    let mut text = String::new();
+    if let Some(file) = e.file_name() {
+        text.push_str(&format!("{file}: "));
+    }
+    text.push_str(&place_and_message(e));
+    text
+}
+
+/// The same without the file's name.
+pub fn place_and_message(e: &Error) -> String {
+    let offset = e.offset().map(|o| format!("at byte {o}: ")).unwrap_or_default();
+    let part = e.part_name().map(|p| format!("{p}: ")).unwrap_or_default();
+    format!("{offset}{part}{} [{}]", e.message(), e.code())
+}
+
+/// Tells of an error. If even that cannot be written there is nobody left to tell.
+pub fn error(e: &Error, json: bool, stderr: &mut Stream) {
+    let told = if json {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            error: ErrorReport<'a>,
+        }
+        let text = serde_json::to_string(&Document { error: e.into() }).unwrap_or_default();
+        writeln!(stderr, "{text}")
+    } else {
+        let label = stderr.red("error:");
+        let hint = e.hint_text().map(|h| format!("\n  hint: {h}")).unwrap_or_default();
+        writeln!(stderr, "{label} {}{hint}", sentence(e))
+    };
+    let _ = told.and_then(|()| stderr.flush());
+}
+
+/// Tells what is wrong with the arguments, or prints the help or version that was asked for.
+pub fn usage(e: &clap::Error, arguments: &[OsString], io: &mut Io) -> ExitCode {
+    let asked_for = !e.use_stderr();
+    let stream = if asked_for { &mut io.stdout } else { &mut io.stderr };
+    let told = if !asked_for && arguments.iter().any(|a| a == "--json") {
+        let message = e.render().to_string();
+        let message = message.trim().trim_start_matches("error: ");
+        let document = serde_json::json!({"error": {"class": "request", "code": "usage", "message": message}});
+        writeln!(stream, "{document}")
+    } else if stream.colour {
+        write!(stream, "{}", e.render().ansi())
+    } else {
+        write!(stream, "{}", e.render())
+    };
+    let _ = told.and_then(|()| stream.flush());
+    if asked_for { ExitCode::SUCCESS } else { ExitCode::from(2) }
+}

@@ -1,0 +1,87 @@
+//! From what was typed to what is meant: inputs opened, formats and columns resolved, conflicts rejected.
+
+use crate::Io;
+use crate::args::{ColumnArgs, ReadingArgs};
+use colkit::arrow::datatypes::Schema;
+use colkit::{
+    ColumnName, Error, Input, Limits, OpenFile, Opening, Projection, ReadOptions, Registry, Result, TextReading,
+};
+
+/// How standard input is called in messages.
+const STDIN_NAME: &str = "standard input";
+
+impl ReadingArgs {
+    /// How to open files.
+    pub fn opening(&self) -> Result<Opening> {
+        let types = match &self.schema {
+            None => Vec::new(),
+            Some(list) => TextReading::parse_types(list)?,
+        };
+        let opening = Opening {
+            registry: Registry::default(),
+            from: self.from.clone(),
+            text: TextReading {
+                delimiter: self.delimiter,
+                header: !self.no_header,
+                types,
+                pad_short_rows: self.pad_short_rows,
+                rename_duplicates: self.rename_duplicates,
+                ..TextReading::default()
+            },
+            read: ReadOptions { limits: Limits { memory: self.memory, ..Limits::default() }, prefetch: 0 },
+            threads: self.thread_count(),
+        };
+        // A wrong name is a wrong request whether or not the file is there.
+        if let Some(name) = &opening.from {
+            opening.registry.named(name, &opening.text)?;
+        }
+        Ok(opening)
+    }
+
+    /// How many threads to use.
+    pub fn thread_count(&self) -> usize {
+        self.threads.map_or_else(colkit::available_threads, Into::into)
+    }
+
+    /// Opens one file.
+    pub fn open(&self, file: &str, io: &mut Io) -> Result<OpenFile> {
+        self.opening()?.open(&input(file, io)?)
+    }
+}
+
+/// The file of this name, or standard input for `-`.
+pub fn input(file: &str, io: &mut Io) -> Result<Input> {
+    if file == "-" { Input::spooled(STDIN_NAME, &mut io.stdin) } else { Input::path(file) }
+}
+
+/// Several inputs, of which at most one is standard input.
+pub fn inputs<'a>(files: impl IntoIterator<Item = &'a String>, io: &mut Io) -> Result<Vec<Input>> {
+    let mut from_stdin = false;
+    let mut inputs = Vec::new();
+    for file in files {
+        if file == "-" && std::mem::replace(&mut from_stdin, true) {
+            return Err(Error::request("stdin_twice", "standard input can be read only once"));
+        }
+        inputs.push(input(file, io)?);
+    }
+    Ok(inputs)
+}
+
+impl ColumnArgs {
+    /// The columns asked for; `None` if none were.
+    pub fn names(&self) -> Result<Option<Vec<ColumnName>>> {
+        if self.columns.is_empty() {
+            return Ok(None);
+        }
+        let lists = self.columns.iter().map(|list| ColumnName::parse_list(list)).collect::<Result<Vec<_>>>()?;
+        Ok(Some(lists.concat()))
+    }
+
+    /// The columns of this schema that were asked for.
+    pub fn projection(&self, schema: &Schema) -> Result<Projection> {
+        match self.names()? {
+            None => Ok(Projection::all()),
+            Some(names) => ColumnName::projection(&names, schema),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `cat` and `head`: rows in order.
+
+use crate::args::{CatArgs, HeadArgs, PrintArgs};
+use crate::human::{bytes, parse_range, plural, share};
+use crate::progress::Progress;
+use crate::rows::Printing;
+use crate::{Io, Outcome};
+use colkit::plan::ReadPlan;
+use colkit::{OpenFile, Predicate, Result, Scan, coalesce, drive};
+use std::io::Write;
+
+pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
+    let printing = Printing::new(&args.print, args.script.json, io)?;
+    let file = args.reading.open(&args.file, io)?;
+    let named = |e: colkit::Error| e.file(file.input().name());
+    let schema = file.schema();
+    let rows = args.rows.as_deref().map(|text| parse_range(text, file.row_count())).transpose()?;
+    let predicate = args.condition.as_deref().map(|text| Predicate::parse(text, &schema)).transpose().map_err(named)?;
+    let projection = args.columns.projection(&schema).map_err(named)?;
+    let scan = Scan { projection, predicate, rows, memory: args.reading.memory, ..Scan::default() };
+    print(&file, &scan, &printing, &args.print, io)
+}
+
+pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
+    let printing = Printing::new(&args.print, args.script.json, io)?;
+    let file = args.reading.open(&args.file, io)?;
+    let projection = args.columns.projection(&file.schema()).map_err(|e| e.file(file.input().name()))?;
+    let rows = Some(0..args.rows.min(file.row_count()));
+    let scan = Scan { projection, rows, memory: args.reading.memory, ..Scan::default() };
+    print(&file, &scan, &printing, &args.print, io)
+}
+
+fn print(file: &OpenFile, scan: &Scan, printing: &Printing, args: &PrintArgs, io: &mut Io) -> Result<Outcome> {
+    let planned = plan(file, scan)?;
+    if args.explain {
+        explain_plan(&planned, io)?;
+    }
+    let batches = file.scan(scan)?;
+    let mut printer = printing.start(&batches.schema(), file, io, scan.memory)?;
+    // Rows that run over the screen are progress enough.
+    let watched = args.out.is_some() || io.stdout.width.is_none();
+    let progress = watched.then(|| Progress::watch(io, "reading", &[file.input().clone()], planned.bytes));
+    for batch in batches {
+        printer.write(&batch?)?;
+    }
+    drop(progress);
+    let notes = printer.finish()?;
+    for note in notes {
+        writeln!(io.stderr, "note: {note}")?;
+    }
+    if args.explain {
+        explain_read(file, io)?;
+    }
+    Ok(Outcome::Yes)
+}
+
+/// What a scan is going to read.
+struct Planned {
+    splits: usize,
+    rows: u64,
+    ranges: usize,
+    bytes: u64,
+    columns: usize,
+}
+
+fn plan(file: &OpenFile, scan: &Scan) -> Result<Planned> {
+    let named = |e: colkit::Error| e.file(file.input().name());
+    let table = file.table_file().table();
+    let plan = ReadPlan::new(table.as_ref(), scan).map_err(named)?;
+    let splits = table.splits(&plan.scan).and_then(|m| drive::blocking::run(m, file.input().bytes().as_ref()));
+    let splits = splits.map_err(named)?;
+    let ranges: Vec<_> = splits.iter().flat_map(|s| s.ranges.iter().copied()).collect();
+    let ranges = coalesce(&ranges, 0);
+    Ok(Planned {
+        splits: splits.len(),
+        rows: splits.iter().map(|s| s.rows.end.saturating_sub(s.rows.start)).sum(),
+        ranges: ranges.len(),
+        bytes: ranges.iter().map(|r| r.len()).sum(),
+        columns: plan.read_schema.fields().len(),
+    })
+}
+
+fn explain_plan(plan: &Planned, io: &mut Io) -> Result<()> {
+    let splits = plural(plan.splits as u64, "split");
+    let rows = plural(plan.rows, "row");
+    let columns = plural(plan.columns as u64, "column");
+    writeln!(io.stderr, "plan: {splits} with {rows} of {columns}")?;
+    let ranges = plural(plan.ranges as u64, "byte range");
+    writeln!(io.stderr, "plan: {ranges}, {} ({})", plural(plan.bytes, "byte"), bytes(plan.bytes))?;
+    Ok(())
+}
+
+/// What was really read, opening the file included.
+pub fn explain_read(file: &OpenFile, io: &mut Io) -> Result<()> {
+    let read = file.input().read_count();
+    let size = file.input().size();
+    let requests = plural(read.requests, "request");
+    let of = format!("{} of {}", plural(read.bytes, "byte"), crate::human::count(size));
+    writeln!(io.stderr, "read: {of} ({}) in {requests}, opening included", share(read.bytes, size))?;
+    Ok(())
+}

@@ -1,0 +1,15 @@
+//! `completions`: what a shell needs to complete arguments.
+
+use crate::args::{Cli, CompletionsArgs};
+use crate::{Io, Outcome};
+use clap::CommandFactory;
+use colkit::Result;
+use std::io::Write;
+
+pub fn run(args: &CompletionsArgs, io: &mut Io) -> Result<Outcome> {
+    // Into memory first: the generator panics where a stream fails.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "colkit", &mut script);
+    io.stdout.write_all(&script)?;
+    Ok(Outcome::Yes)
+}

@@ -1,0 +1,83 @@
+//! `diff`: two tables compared.
+
+use crate::args::DiffArgs;
+use crate::human::{count, plural};
+use crate::progress::Progress;
+use crate::request::inputs;
+use crate::{Io, Outcome};
+use colkit::{CellDifference, DiffOptions, Difference, Input, Result};
+use serde_json::json;
+use std::io::Write;
+
+pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
+    let opening = args.reading.opening()?;
+    let inputs = inputs([&args.left, &args.right], io)?;
+    let [left, right] = inputs.as_slice() else {
+        return Err(colkit::Error::request("no_input", "expected two files"));
+    };
+    let options = DiffOptions {
+        columns: args.columns.names()?,
+        rows: args.limit.max(1),
+        cells: args.show,
+        memory: args.reading.memory,
+    };
+    let total = inputs.iter().map(Input::size).sum();
+    let progress = Progress::watch(io, "comparing", &inputs, total);
+    let difference = colkit::diff(left, right, &opening, &options)?;
+    drop(progress);
+    let equal = difference.is_equal();
+    if args.script.json {
+        let mut document = json!({"left": left.name(), "right": right.name(), "equal": equal});
+        let report = serde_json::to_value(&difference).map_err(std::io::Error::from)?;
+        if let (Some(document), serde_json::Value::Object(report)) = (document.as_object_mut(), report) {
+            document.extend(report);
+        }
+        writeln!(io.stdout, "{document}")?;
+    } else {
+        tell_people(left, right, &difference, io)?;
+    }
+    Ok(if equal { Outcome::Yes } else { Outcome::No })
+}
+
+fn tell_people(left: &Input, right: &Input, difference: &Difference, io: &mut Io) -> Result<()> {
+    let (rows, columns) = (difference.compared_rows, difference.compared_columns as u64);
+    let compared = format!("{}, {}", plural(rows, "row"), plural(columns, "column"));
+    let out = &mut io.stdout;
+    if difference.is_equal() {
+        let label = out.green("equal");
+        return Ok(writeln!(out, "{label}: {compared}")?);
+    }
+    let label = out.red("different:");
+    writeln!(out, "{label} {} (left) and {} (right)", left.name(), right.name())?;
+    for line in &difference.schema {
+        writeln!(out, "  {line}")?;
+    }
+    let (l, r) = difference.row_counts;
+    if l != r {
+        writeln!(out, "  {} on the left and {} on the right", plural(l, "row"), count(r))?;
+    }
+    if difference.differing_rows > 0 {
+        let differ = if difference.differing_rows == 1 { "differs" } else { "differ" };
+        let more = if difference.stopped { " (stopped looking)" } else { "" };
+        let differing = plural(difference.differing_rows, "row");
+        writeln!(out, "  {differing} {differ} among {compared} compared{more}")?;
+        for cell in &difference.first {
+            tell_cell(cell, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn tell_cell(cell: &CellDifference, out: &mut crate::Stream) -> Result<()> {
+    // Long texts differ somewhere; their beginning and length must do here.
+    let show = |value: &Option<String>| match value {
+        None => "null".to_string(),
+        Some(text) if text.chars().count() > 60 => {
+            format!("{:?}... ({} characters)", text.chars().take(57).collect::<String>(), text.chars().count())
+        }
+        Some(text) => format!("{text:?}"),
+    };
+    let (left, right) = (show(&cell.left), show(&cell.right));
+    writeln!(out, "    row {} column {:?}: {left} and {right}", cell.row, cell.column)?;
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! `inspect`: what a file is made of.
+
+use crate::args::InspectArgs;
+use crate::grid::{Align, Grid};
+use crate::human::{bytes, count, plural, ratio, share};
+use crate::request::input;
+use crate::{Io, Outcome, Stream, report};
+use colkit::{Layout, OpenFile, Region, RegionKind, Result, type_name};
+use serde::{Serialize, Serializer};
+use std::io::Write;
+
+pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
+    let opening = args.reading.opening()?;
+    let mut outcome = Outcome::Yes;
+    for name in &args.files {
+        let inspected = input(name, io).and_then(|i| opening.open(&i)).and_then(|f| Ok((f.layout()?, f)));
+        let (layout, file) = match inspected {
+            Ok(inspected) => inspected,
+            // One bad file among several does not hide the others.
+            Err(error) if args.files.len() > 1 => {
+                report::error(&error, args.script.json, &mut io.stderr);
+                outcome = Outcome::No;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let report = FileReport::new(&file, layout);
+        if args.script.json {
+            let text = serde_json::to_string(&report.for_scripts(args.layout)).map_err(std::io::Error::from)?;
+            writeln!(io.stdout, "{text}")?;
+        } else {
+            report.print(&mut io.stdout)?;
+            if args.layout {
+                print_layout(&report, &mut io.stdout)?;
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// What there is to say about a file.
+#[derive(Serialize)]
+struct FileReport {
+    file: String,
+    format: &'static str,
+    #[serde(serialize_with = "as_map")]
+    properties: Vec<(&'static str, String)>,
+    bytes: u64,
+    rows: u64,
+    columns: Vec<ColumnReport>,
+    /// Bytes that are no column's data: headers, metadata, padding, gaps.
+    other_bytes: u64,
+    gap_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layout: Option<Layout>,
+}
+
+#[derive(Serialize)]
+struct ColumnReport {
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+    nullable: bool,
+    stored_bytes: u64,
+    raw_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoding: Option<String>,
+}
+
+fn as_map<S: Serializer>(pairs: &[(&'static str, String)], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+}
+
+impl FileReport {
+    fn new(file: &OpenFile, layout: Layout) -> Self {
+        let schema = file.schema();
+        let columns = schema.fields().iter().enumerate().map(|(i, field)| {
+            let (stored_bytes, raw_bytes) = layout.column_bytes(i);
+            ColumnReport {
+                name: field.name().clone(),
+                kind: type_name(field.data_type()),
+                nullable: field.is_nullable(),
+                stored_bytes,
+                raw_bytes,
+                encoding: encodings(&layout.regions, i),
+            }
+        });
+        let columns: Vec<ColumnReport> = columns.collect();
+        FileReport {
+            file: file.input().name().into(),
+            format: file.format().name(),
+            properties: file.properties(),
+            bytes: file.input().size(),
+            rows: file.row_count(),
+            other_bytes: layout.size.saturating_sub(columns.iter().map(|c| c.stored_bytes).sum()),
+            gap_bytes: layout.gaps().map(|g| g.range.len()).sum(),
+            columns,
+            layout: Some(layout),
+        }
+    }
+
+    fn for_scripts(self, with_layout: bool) -> Self {
+        if with_layout { self } else { FileReport { layout: None, ..self } }
+    }
+
+    fn print(&self, out: &mut Stream) -> Result<()> {
+        let title = out.bold(&self.file);
+        let (rows, columns) = (plural(self.rows, "row"), plural(self.columns.len() as u64, "column"));
+        let exact = plural(self.bytes, "byte");
+        let size = if self.bytes < 1024 { exact } else { format!("{} ({exact})", bytes(self.bytes)) };
+        writeln!(out, "{title}: {}, {rows}, {columns}, {size}", self.format)?;
+        if !self.properties.is_empty() {
+            let facts: Vec<String> = self.properties.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+            let facts = out.dim(&facts.join("   "));
+            writeln!(out, "{facts}")?;
+        }
+        // Formats that keep rows together, such as text, have no bytes of a column.
+        let apart = self.columns.iter().any(|c| c.stored_bytes > 0);
+        let mut titles = vec![("#", Align::Right), ("column", Align::Left), ("type", Align::Left)];
+        if apart {
+            titles.extend(["stored", "raw", "ratio", "share"].map(|title| (title, Align::Right)));
+        }
+        let mut grid = Grid::new(&titles);
+        for (i, column) in self.columns.iter().enumerate() {
+            let nullable = if column.nullable { " or null" } else { "" };
+            let mut cells = vec![i.to_string(), format!("{:?}", column.name), format!("{}{nullable}", column.kind)];
+            if apart {
+                cells.push(bytes(column.stored_bytes));
+                cells.push(bytes(column.raw_bytes));
+                let ratio = ratio(column.raw_bytes, column.stored_bytes);
+                cells.push(ratio.map_or("-".into(), |r| format!("{r:.2}x")));
+                cells.push(share(column.stored_bytes, self.bytes));
+            }
+            grid.line(cells);
+        }
+        let other = ["".into(), "(everything else)".into(), "".into(), bytes(self.other_bytes), "".into(), "".into()];
+        if apart {
+            grid.line(other.into_iter().chain([share(self.other_bytes, self.bytes)]));
+        }
+        for (i, line) in grid.render().iter().enumerate() {
+            let line = if i == 0 { out.dim(line) } else { line.clone() };
+            writeln!(out, "{line}")?;
+        }
+        if self.gap_bytes > 0 {
+            let note = out.yellow("note:");
+            writeln!(out, "{note} {} belong to nothing (see --layout)", plural(self.gap_bytes, "byte"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The encodings of a column's data, each once.
+fn encodings(regions: &[Region], column: usize) -> Option<String> {
+    fn collect<'a>(regions: &'a [Region], column: usize, found: &mut Vec<&'a str>) {
+        for region in regions {
+            if let (Some(owner), Some(encoding)) = (region.column, &region.encoding)
+                && owner == column
+                && !found.contains(&encoding.as_str())
+            {
+                found.push(encoding);
+            }
+            collect(&region.parts, column, found);
+        }
+    }
+    let mut found = Vec::new();
+    collect(regions, column, &mut found);
+    (!found.is_empty()).then(|| found.join(", "))
+}
+
+/// The byte map, a line for each region and part.
+fn print_layout(report: &FileReport, out: &mut Stream) -> Result<()> {
+    let Some(layout) = &report.layout else { return Ok(()) };
+    let mut grid = Grid::new(&[
+        ("from", Align::Right),
+        ("to", Align::Right),
+        ("bytes", Align::Right),
+        ("raw", Align::Right),
+        ("kind", Align::Left),
+        ("what", Align::Left),
+    ]);
+    fn add(region: &Region, depth: usize, report: &FileReport, grid: &mut Grid) {
+        // Most names of regions say the column already.
+        let column = region.column.and_then(|c| report.columns.get(c)).map(|c| format!("{:?}", c.name));
+        let column = column.filter(|name| !region.name.contains(name)).map(|name| format!(" of {name}"));
+        let encoding = region.encoding.as_ref().map(|e| format!(", {e}"));
+        let indent = "  ".repeat(depth);
+        grid.line([
+            region.range.start().to_string(),
+            region.range.end().to_string(),
+            count(region.range.len()),
+            region.raw_bytes.map(count).unwrap_or_default(),
+            kind_name(region.kind).into(),
+            format!("{indent}{}{}{}", region.name, column.unwrap_or_default(), encoding.unwrap_or_default()),
+        ]);
+        for part in &region.parts {
+            add(part, depth + 1, report, grid);
+        }
+    }
+    for region in &layout.regions {
+        add(region, 0, report, &mut grid);
+    }
+    writeln!(out)?;
+    for (i, line) in grid.render().iter().enumerate() {
+        let line = if i == 0 { out.dim(line) } else { line.clone() };
+        writeln!(out, "{line}")?;
+    }
+    let verdict = if layout.covers_exactly_once() {
+        format!("every one of {} is accounted for, once", plural(layout.size, "byte"))
+    } else {
+        "regions overlap".into()
+    };
+    writeln!(out, "{verdict}")?;
+    Ok(())
+}
+
+fn kind_name(kind: RegionKind) -> &'static str {
+    match kind {
+        RegionKind::Header => "header",
+        RegionKind::Metadata => "metadata",
+        RegionKind::Data => "data",
+        RegionKind::Padding => "padding",
+        RegionKind::Gap => "gap",
+    }
+}

@@ -1,0 +1,46 @@
+//! `man`: man pages, from the same definitions as the help.
+
+use crate::args::{Cli, ManArgs};
+use crate::{Io, Outcome};
+use clap::{Command, CommandFactory};
+use colkit::{Error, Result, Sink};
+use std::io::Write;
+
+pub fn run(args: &ManArgs, io: &mut Io) -> Result<Outcome> {
+    let mut command = Cli::command();
+    command.build();
+    if let Some(folder) = &args.dir {
+        for page in std::iter::once(&command).chain(verbs(&command)) {
+            let path = folder.join(format!("{}.1", page_name(page)));
+            let mut sink = colkit::FileSink::create(&path)?;
+            sink.write(&render(page)?)?;
+            Box::new(sink).commit()?;
+            writeln!(io.stderr, "{}", path.display())?;
+        }
+        return Ok(Outcome::Yes);
+    }
+    let page = match &args.verb {
+        None => &command,
+        Some(name) => verbs(&command).find(|v| v.get_name() == name).ok_or_else(|| {
+            let known: Vec<&str> = verbs(&command).map(Command::get_name).collect();
+            Error::request("no_such_verb", format!("there is no verb {name:?}"))
+                .hint(format!("verbs are {}", known.join(", ")))
+        })?,
+    };
+    io.stdout.write_all(&render(page)?)?;
+    Ok(Outcome::Yes)
+}
+
+fn verbs(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|v| v.get_name() != "help")
+}
+
+fn page_name(command: &Command) -> String {
+    command.get_display_name().unwrap_or_else(|| command.get_name()).to_string()
+}
+
+fn render(command: &Command) -> Result<Vec<u8>> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).title(page_name(command)).render(&mut page)?;
+    Ok(page)
+}

@@ -1,0 +1,13 @@
+//! One module per verb: from arguments to output.
+
+pub mod cat;
+pub mod completions;
+pub mod convert;
+pub mod diff;
+pub mod formats;
+pub mod inspect;
+pub mod man;
+pub mod schema;
+pub mod take;
+pub mod tour;
+pub mod verify;

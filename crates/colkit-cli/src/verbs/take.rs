@@ -1,0 +1,63 @@
+//! `take`: single rows by their numbers.
+
+use super::cat::explain_read;
+use crate::args::TakeArgs;
+use crate::human::parse_range;
+use crate::rows::Printing;
+use crate::{Io, Outcome};
+use colkit::{Error, Result};
+use std::io::Write;
+
+/// More rows than anyone types; a range that says more is a scan.
+const MOST: u64 = 1 << 24;
+
+pub fn run(args: &TakeArgs, io: &mut Io) -> Result<Outcome> {
+    let printing = Printing::new(&args.print, args.script.json, io)?;
+    let file = args.reading.open(&args.file, io)?;
+    let projection = args.columns.projection(&file.schema()).map_err(|e| e.file(file.input().name()))?;
+    let rows = parse_rows(&args.rows, file.row_count()).map_err(|e| e.file(file.input().name()))?;
+    let batch = file.take(&rows, &projection)?;
+    let mut printer = printing.start(&batch.schema(), &file, io, args.reading.memory)?;
+    printer.write(&batch)?;
+    for note in printer.finish()? {
+        writeln!(io.stderr, "note: {note}")?;
+    }
+    if args.print.explain {
+        explain_read(&file, io)?;
+    }
+    Ok(Outcome::Yes)
+}
+
+/// Numbers and ranges, separated by commas.
+fn parse_rows(list: &str, row_count: u64) -> Result<Vec<u64>> {
+    let mut rows = Vec::new();
+    for part in list.split(',') {
+        let range = parse_range(part, row_count)?;
+        let length = range.end.saturating_sub(range.start);
+        if range.end > row_count {
+            let last = range.end - 1;
+            let what = format!("there is no row {last} in a table with {row_count} rows");
+            return Err(Error::request("no_such_rows", what).hint("rows are counted from 0"));
+        }
+        if rows.len() as u64 + length > MOST {
+            return Err(
+                Error::limit("the list of rows", rows.len() as u64 + length, MOST).hint("cat --rows reads long ranges")
+            );
+        }
+        rows.extend(range);
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_ranges_keep_their_order() {
+        assert_eq!(parse_rows("5,1..3,0", 10).unwrap(), [5, 1, 2, 0]);
+        assert_eq!(parse_rows("10", 10).unwrap_err().code(), "no_such_rows");
+        assert_eq!(parse_rows("0..99999999999", 10).unwrap_err().code(), "no_such_rows");
+        assert_eq!(parse_rows("1,,2", 10).unwrap_err().code(), "bad_rows");
+    }
+}

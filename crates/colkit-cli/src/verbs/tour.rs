@@ -1,0 +1,233 @@
+//! `tour`: a sample table through every native format, with the commands that do the same.
+//!
+//! Everything shown is done: converted, read in part, compared. What a format has no type for is kept as another, and
+//! said. The tour knows no native format by name: it grows with the registry.
+
+use super::formats::writes;
+use crate::args::TourArgs;
+use crate::grid::{Align, Grid};
+use crate::human::{bytes, count, plural, share};
+use crate::{Io, Outcome, Stream};
+use colkit::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
+use colkit::arrow::datatypes::{DataType, Field, Schema};
+use colkit::arrow::record_batch::RecordBatch;
+use colkit::{
+    Conversion, DiffOptions, Error, Format, Input, Opening, Projection, Registry, Result, Scan, TextReading,
+    WriteOptions, create, type_name,
+};
+use serde_json::json;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub fn run(args: &TourArgs, io: &mut Io) -> Result<Outcome> {
+    // Lives as long as the tour.
+    let temporary = if args.keep.is_none() { Some(tempfile::tempdir()?) } else { None };
+    let folder = match (&args.keep, &temporary) {
+        (Some(folder), _) => folder.as_path(),
+        (None, Some(temporary)) => temporary.path(),
+        (None, None) => Path::new("."),
+    };
+    std::fs::create_dir_all(folder).map_err(|e| Error::from(e).file(folder.display().to_string()))?;
+    let registry = Registry::default();
+    let mut talk = Talk { out: (!args.script.json).then_some(&mut io.stdout), kept: args.keep.is_some() };
+    let sample = folder.join("trades.csv");
+    let csv = registry.named("csv", &TextReading::default())?;
+    write_sample(csv.as_ref(), args.rows, &sample)?;
+    let sample_bytes = Input::path(&sample)?.size();
+    let (rows, size) = (plural(args.rows, "row"), bytes(sample_bytes));
+    let place = if args.keep.is_some() { "" } else { " (in a temporary folder; --keep FOLDER keeps the files)" };
+    talk.say(&format!("A table of trades: {rows}, {size} as CSV{place}"))?;
+    talk.command(&format!("colkit head -n 3 {}", talk.name(&sample)))?;
+    talk.head(&sample)?;
+    let formats = registry.native_formats().into_iter().filter(|f| writes(f.as_ref()));
+    let stops = formats.map(|f| visit(&f, folder, &sample, &mut talk)).collect::<Result<Vec<_>>>()?;
+    let equal = stops.iter().all(|s| s.equal);
+    if args.script.json {
+        let formats: Vec<_> = stops.iter().map(Stop::for_scripts).collect();
+        let document = json!({"rows": args.rows, "csv_bytes": sample_bytes, "formats": formats, "all_equal": equal});
+        writeln!(io.stdout, "{document}")?;
+    } else {
+        tell(&stops, sample_bytes, &mut io.stdout)?;
+    }
+    Ok(if equal { Outcome::Yes } else { Outcome::No })
+}
+
+/// The tour guide, silent when scripts listen.
+struct Talk<'a> {
+    out: Option<&'a mut Stream>,
+    /// The files stay: their whole names are worth showing.
+    kept: bool,
+}
+
+impl Talk<'_> {
+    fn say(&mut self, text: &str) -> Result<()> {
+        let Some(out) = &mut self.out else { return Ok(()) };
+        Ok(writeln!(out, "{text}")?)
+    }
+
+    fn command(&mut self, command: &str) -> Result<()> {
+        let Some(out) = &mut self.out else { return Ok(()) };
+        let line = out.bold(&format!("  $ {command}"));
+        Ok(writeln!(out, "{line}")?)
+    }
+
+    /// The first lines of a text file.
+    fn head(&mut self, path: &Path) -> Result<()> {
+        let file = std::io::BufReader::new(std::fs::File::open(path)?);
+        for line in std::io::BufRead::lines(file).take(4) {
+            self.say(&format!("  {}", line?))?;
+        }
+        Ok(())
+    }
+
+    fn name(&self, path: &Path) -> String {
+        let short = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        short.filter(|_| !self.kept).unwrap_or_else(|| path.display().to_string())
+    }
+}
+
+/// What was seen of one format.
+struct Stop {
+    format: &'static str,
+    file: PathBuf,
+    /// Columns that are kept as another type than they have in the sample.
+    changed: Vec<String>,
+    bytes: u64,
+    /// Bytes read to see two columns.
+    pruned: u64,
+    equal: bool,
+}
+
+impl Stop {
+    fn for_scripts(&self) -> serde_json::Value {
+        json!({
+            "format": self.format, "bytes": self.bytes, "changed_types": self.changed,
+            "two_column_bytes": self.pruned, "equal": self.equal,
+        })
+    }
+}
+
+/// Converts the sample, reads two columns of the result, and compares all of it with the sample.
+fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, talk: &mut Talk) -> Result<Stop> {
+    let extension = format.extensions().first().copied().unwrap_or(format.name());
+    let file = folder.join(format!("trades.{extension}"));
+    let (from, to) = (talk.name(sample), talk.name(&file));
+    talk.say(&format!("\n{}", format.name()))?;
+    talk.command(&format!("colkit convert {from} {to}"))?;
+    let source = Input::path(sample)?;
+    let conversion = Conversion { inputs: vec![source.clone()], ..Conversion::default() };
+    let prepared = conversion.prepare(format.clone())?;
+    let changed = changed_types(&full_schema(), prepared.schema());
+    let sink = create(&file, std::slice::from_ref(&source))?;
+    let summary = prepared.write(sink)?;
+    let share_of_csv = share(summary.output_bytes, summary.input_bytes);
+    talk.say(&format!("  {}, {share_of_csv} of the CSV", bytes(summary.output_bytes)))?;
+    for change in &changed {
+        talk.say(&format!("  {change}"))?;
+    }
+    talk.command(&format!("colkit cat {to} --columns sym,price --explain"))?;
+    let input = Input::path(&file)?;
+    let opened = Opening::default().open(&input)?;
+    for batch in opened.scan(&Scan::of(Projection::named(&opened.schema(), ["sym", "price"])?))? {
+        batch?;
+    }
+    let pruned = input.read_count().bytes;
+    let read = format!("{} of {} bytes", count(pruned), count(input.size()));
+    talk.say(&format!("  reads {read} ({})", share(pruned, input.size())))?;
+    talk.command(&format!("colkit diff {from} {to}"))?;
+    let difference = colkit::diff(&source, &input, &Opening::default(), &DiffOptions::default())?;
+    let equal = difference.is_equal() && difference.compared_rows == summary.rows;
+    talk.say(if equal { "  equal, value by value" } else { "  DIFFERENT" })?;
+    Ok(Stop { format: format.name(), changed, bytes: input.size(), pruned, equal, file })
+}
+
+/// Which columns the format has no type for, and what they become.
+fn changed_types(sample: &Schema, written: &Schema) -> Vec<String> {
+    let pairs = sample.fields().iter().zip(written.fields());
+    let changed = pairs.filter(|(before, after)| before.data_type() != after.data_type());
+    let say = |(before, after): (&Arc<Field>, &Arc<Field>)| {
+        let (kind, other) = (type_name(before.data_type()), type_name(after.data_type()));
+        format!("there is no {kind} here: {:?} is kept as {other}", before.name())
+    };
+    changed.map(say).collect()
+}
+
+fn tell(stops: &[Stop], sample_bytes: u64, out: &mut Stream) -> Result<()> {
+    let mut grid = Grid::new(&[
+        ("format", Align::Left),
+        ("file", Align::Left),
+        ("size", Align::Right),
+        ("of CSV", Align::Right),
+        ("two columns read", Align::Right),
+        ("round trip", Align::Left),
+    ]);
+    for stop in stops {
+        let name = stop.file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        grid.line([
+            stop.format.to_string(),
+            name,
+            bytes(stop.bytes),
+            share(stop.bytes, sample_bytes),
+            bytes(stop.pruned),
+            if stop.equal { "equal" } else { "DIFFERENT" }.to_string(),
+        ]);
+    }
+    writeln!(out)?;
+    for (i, line) in grid.render().iter().enumerate() {
+        let line = if i == 0 { out.dim(line) } else { line.clone() };
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// The columns of the sample table.
+fn full_schema() -> Schema {
+    Schema::new(vec![
+        Field::new("sym", DataType::Utf8, false),
+        Field::new("price", DataType::Float64, false),
+        Field::new("quantity", DataType::Int32, false),
+        Field::new("buyer_is_maker", DataType::Boolean, false),
+        Field::new("trade_id", DataType::Int64, false),
+        Field::new("note", DataType::Utf8, false),
+    ])
+}
+
+/// Rows of a batch of the sample.
+const BATCH: u64 = 8192;
+
+/// Writes the sample table.
+fn write_sample(format: &dyn Format, rows: u64, path: &Path) -> Result<()> {
+    let schema = Arc::new(full_schema());
+    let mut writer = format.writer(schema.clone(), create(path, &[])?, &WriteOptions::default())?;
+    let mut at = 0;
+    while at < rows {
+        let end = rows.min(at + BATCH);
+        let columns = schema.fields().iter().map(|f| sample_column(f.name(), at..end)).collect();
+        writer.write(&RecordBatch::try_new(schema.clone(), columns)?)?;
+        at = end;
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+/// Values that look like trades and are the same every time.
+fn sample_column(name: &str, rows: std::ops::Range<u64>) -> ArrayRef {
+    const SYMBOLS: [&str; 5] = ["BTC-USD", "ETH-USD", "SOL-EUR", "XRP-USD", "ÖRE-SEK"];
+    // A multiplicative hash: enough disorder to look real.
+    let random = |row: u64, salt: u64| (row.wrapping_add(salt).wrapping_mul(0x9E37_79B9_7F4A_7C15)) >> 33;
+    let symbol = |row: u64| usize::try_from(random(row, 1) % 5).ok().and_then(|i| SYMBOLS.get(i)).copied();
+    let small = |row: u64, salt: u64, below: u64| i32::try_from(random(row, salt) % below).unwrap_or(0);
+    match name {
+        "sym" => Arc::new(rows.map(symbol).collect::<StringArray>()),
+        "price" => Arc::new(Float64Array::from_iter_values(rows.map(|r| f64::from(small(r, 2, 9_000_000)) / 100.0))),
+        "quantity" => Arc::new(Int32Array::from_iter_values(rows.map(|r| small(r, 3, 1000) + 1))),
+        "buyer_is_maker" => Arc::new(rows.map(|r| Some(random(r, 4) % 3 == 0)).collect::<BooleanArray>()),
+        "trade_id" => Arc::new(Int64Array::from_iter_values(rows.map(|r| 9_007_199_254_740_993 + r.cast_signed()))),
+        _ => Arc::new(StringArray::from_iter_values(rows.map(|r| match random(r, 5) % 50 {
+            0 => format!("filled in {} parts, \"as agreed\"", small(r, 6, 9) + 2),
+            1..10 => "partial".into(),
+            _ => String::new(),
+        }))),
+    }
+}

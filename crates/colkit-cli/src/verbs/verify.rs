@@ -1,0 +1,72 @@
+//! `verify`: files checked from the first byte to the last.
+
+use crate::args::VerifyArgs;
+use crate::human::{bytes, plural};
+use crate::progress::Progress;
+use crate::report::{ErrorReport, place_and_message};
+use crate::request::input;
+use crate::{Io, Outcome};
+use colkit::{Result, Verdict};
+use serde_json::json;
+use std::io::Write;
+
+pub fn run(args: &VerifyArgs, io: &mut Io) -> Result<Outcome> {
+    let opening = args.reading.opening()?;
+    let mut outcome = Outcome::Yes;
+    for file in &args.files {
+        let verdict = match input(file, io) {
+            Err(error) => Verdict { file: file.clone(), errors: vec![error], ..Verdict::default() },
+            Ok(input) => {
+                let _progress = Progress::watch(io, "verifying", std::slice::from_ref(&input), input.size());
+                colkit::verify(&input, &opening, args.reading.memory)
+            }
+        };
+        if !verdict.is_valid() {
+            outcome = Outcome::No;
+        }
+        if args.script.json { tell_scripts(&verdict, io)? } else { tell_people(&verdict, io)? }
+    }
+    Ok(outcome)
+}
+
+fn tell_scripts(verdict: &Verdict, io: &mut Io) -> Result<()> {
+    let document = json!({
+        "file": verdict.file,
+        "valid": verdict.is_valid(),
+        "format": verdict.format,
+        "bytes": verdict.bytes,
+        "rows": verdict.rows,
+        "columns": verdict.columns,
+        "checked": verdict.checked,
+        "findings": verdict.findings,
+        "errors": verdict.errors.iter().map(ErrorReport::from).collect::<Vec<_>>(),
+    });
+    Ok(writeln!(io.stdout, "{document}")?)
+}
+
+fn tell_people(verdict: &Verdict, io: &mut Io) -> Result<()> {
+    let out = &mut io.stdout;
+    let label = if verdict.is_valid() { out.green("valid") } else { out.red("INVALID") };
+    let mut line = format!("{}: {label}", verdict.file);
+    if let (Some(format), Some(rows), Some(columns)) = (verdict.format, verdict.rows, verdict.columns) {
+        let (rows, columns) = (plural(rows, "row"), plural(columns as u64, "column"));
+        line.push_str(&format!(", {format}, {rows}, {columns}, {}", bytes(verdict.bytes)));
+    }
+    writeln!(out, "{line}")?;
+    for error in &verdict.errors {
+        let label = out.red("error:");
+        writeln!(out, "  {label} {}", place_and_message(error))?;
+        if let Some(hint) = error.hint_text() {
+            writeln!(out, "    hint: {hint}")?;
+        }
+    }
+    for finding in &verdict.findings {
+        let label = out.yellow("warning:");
+        writeln!(out, "  {label} {}: {}", finding.part, finding.message)?;
+    }
+    for checked in &verdict.checked {
+        let line = out.dim(&format!("  checked: {checked}"));
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}

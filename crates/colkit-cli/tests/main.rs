@@ -1,0 +1,18 @@
+//! The real binary over real files.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test code: a failure is a panic"
+)]
+
+mod command {
+    mod asks;
+    mod converts;
+    mod fails;
+    mod helps;
+    mod prints;
+    mod run;
+}

@@ -1,0 +1,73 @@
+//! CSV: text in, text out, nothing guessed and nothing lost.
+//!
+//! A CSV file says nothing about its types or its length, so opening one reads it all, once: cut into cells
+//! (`tokens`), every cell of every column classified (`classify`), and a checkpoint noted every few MiB (`open`).
+//! From then on it is a table like any other: pieces between checkpoints are read in parallel (`rows`, `columns`).
+//! The rules, with their reasons, are in `docs/formats/csv.md`.
+
+mod classify;
+mod columns;
+mod names;
+mod number;
+mod open;
+mod options;
+mod place;
+mod rows;
+mod sniff;
+mod stops;
+mod table;
+mod tokens;
+mod window;
+mod write;
+
+pub use options::{CsvOptions, Pieces, parse_schema};
+
+use arrow::datatypes::{DataType, SchemaRef};
+use colkit_core::{Boxed, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
+use std::sync::Arc;
+
+/// Comma-separated values, or with a tab as delimiter, tab-separated values.
+#[derive(Clone, Debug, Default)]
+pub struct CsvFormat {
+    /// How the text is laid out and how types are found.
+    pub options: CsvOptions,
+}
+
+impl CsvFormat {
+    /// CSV with these options.
+    pub fn new(options: CsvOptions) -> Self {
+        CsvFormat { options }
+    }
+
+    /// Tab-separated values.
+    pub fn tsv() -> Self {
+        CsvFormat { options: CsvOptions { delimiter: b'\t', ..CsvOptions::default() } }
+    }
+}
+
+impl Format for CsvFormat {
+    fn name(&self) -> &'static str {
+        if self.options.delimiter == b'\t' { "tsv" } else { "csv" }
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        if self.options.delimiter == b'\t' { &["tsv", "tab"] } else { &["csv"] }
+    }
+
+    fn sniff(&self, head: &[u8], tail: &[u8]) -> bool {
+        sniff::looks_like_text(head, tail)
+    }
+
+    fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
+        Box::new(open::Open::new(self.options.clone(), size, &options.limits))
+    }
+
+    fn stores(&self, data_type: &DataType) -> bool {
+        matches!(data_type, DataType::Int32 | DataType::Float64 | DataType::Boolean | DataType::Utf8)
+            || (*data_type == DataType::Int64 && self.options.integers64)
+    }
+
+    fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
+        Ok(Box::new(write::CsvWriter::new(&self.options, schema, sink, options)?))
+    }
+}

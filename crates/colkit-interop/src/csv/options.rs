@@ -1,0 +1,171 @@
+//! How CSV is read and written.
+
+use super::tokens::Dialect;
+use arrow::datatypes::DataType;
+use colkit_core::{Error, Limits, Nulls, Result};
+
+/// How CSV is read and written. Writing only looks at `delimiter` and `header`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CsvOptions {
+    /// What stands between cells: one ASCII character.
+    pub delimiter: u8,
+    /// The first line has the names. Without it they are `c0`, `c1`, ... and the first line is a row.
+    pub header: bool,
+    /// Types of some columns, instead of what their cells suggest: int32, int64, float64, string or bool.
+    pub schema: Vec<(String, DataType)>,
+    /// What empty cells are. `Refuse`: text, so that a column with one is text. `Fill`: nulls, except in text columns.
+    pub nulls: Nulls,
+    /// Columns of `true` and `false` are bool. Set to false for targets that have no bool: then they stay text.
+    pub booleans: bool,
+    /// Integer columns beyond 32 bits are int64, for targets that have it, instead of float64 or text.
+    pub integers64: bool,
+    /// Rows with too few fields get empty cells at their end instead of being refused.
+    pub pad_short_rows: bool,
+    /// Columns whose names repeat are renamed (`a`, `a_2`, ...) instead of being refused.
+    pub rename_duplicates: bool,
+    /// In what pieces files are read.
+    #[doc(hidden)]
+    pub pieces: Pieces,
+}
+
+impl Default for CsvOptions {
+    fn default() -> Self {
+        CsvOptions {
+            delimiter: b',',
+            header: true,
+            schema: Vec::new(),
+            nulls: Nulls::default(),
+            booleans: true,
+            integers64: false,
+            pad_short_rows: false,
+            rename_duplicates: false,
+            pieces: Pieces::default(),
+        }
+    }
+}
+
+/// In what pieces files are read. Results do not depend on it; tests make the pieces tiny to prove that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// Bytes asked for at a time while opening.
+    pub chunk: u64,
+    /// Bytes between checkpoints, at least.
+    pub checkpoint: u64,
+}
+
+impl Default for Pieces {
+    fn default() -> Self {
+        Pieces { chunk: 4 << 20, checkpoint: 4 << 20 }
+    }
+}
+
+/// The longest record there may be. Positions within one are kept in 31 bits.
+const RECORD_BYTES: u64 = 1 << 30;
+
+impl CsvOptions {
+    /// The dialect, if the options make sense.
+    pub(super) fn dialect(&self, limits: &Limits) -> Result<Dialect> {
+        if !self.delimiter.is_ascii() || matches!(self.delimiter, b'"' | b'\r' | b'\n' | 0) {
+            return Err(Error::request(
+                "bad_delimiter",
+                format!("{:?} cannot separate cells", char::from(self.delimiter)),
+            )
+            .hint("use one ASCII character other than a quote or a line end"));
+        }
+        for (name, data_type) in &self.schema {
+            if type_name(data_type).is_none() {
+                return Err(Error::request(
+                    "type_not_supported",
+                    format!("column {name:?} cannot be read as {data_type}"),
+                )
+                .hint(format!("types are {}", type_names())));
+            }
+        }
+        let record_bytes = usize::try_from(limits.value_bytes.min(RECORD_BYTES)).unwrap_or(usize::MAX);
+        Ok(Dialect { delimiter: self.delimiter, pad_short_rows: self.pad_short_rows, record_bytes })
+    }
+}
+
+/// The types a column can be given, by name.
+const TYPES: [(&str, DataType); 5] = [
+    ("int32", DataType::Int32),
+    ("int64", DataType::Int64),
+    ("float64", DataType::Float64),
+    ("string", DataType::Utf8),
+    ("bool", DataType::Boolean),
+];
+
+/// The name of a type a column can be given.
+pub(super) fn type_name(data_type: &DataType) -> Option<&'static str> {
+    TYPES.iter().find(|(_, t)| t == data_type).map(|(name, _)| *name)
+}
+
+fn type_names() -> String {
+    TYPES.map(|(name, _)| name).join(", ")
+}
+
+/// Reads types as a person writes them: `id:int32,name:string`. It is a CSV record, so a name with a comma is put in
+/// quotes together with its type: `"last, first:string"`. The last colon counts.
+pub fn parse_schema(text: &str) -> Result<Vec<(String, DataType)>> {
+    let bad = |message: String| {
+        Err(Error::request("bad_schema", message)
+            .hint("write name:type, separated by commas, as in id:int32,name:string"))
+    };
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let dialect = CsvOptions::default().dialect(&Limits::default())?;
+    let (cells, end) = match dialect.first(text.as_bytes(), 0, text.len() + 1, true) {
+        Ok(record) => record.unwrap_or_default(),
+        Err(fault) => return bad(fault.error.message().to_string()),
+    };
+    if end != text.len() {
+        return bad("more than one line".into());
+    }
+    let mut schema: Vec<(String, DataType)> = Vec::with_capacity(cells.len());
+    for cell in cells {
+        let mut entry = Vec::new();
+        cell.append_to(text.as_bytes(), &mut entry);
+        let entry = String::from_utf8_lossy(&entry);
+        let Some((name, type_text)) = entry.rsplit_once(':') else {
+            return bad(format!("{entry:?} has no colon"));
+        };
+        let Some((_, data_type)) = TYPES.iter().find(|(known, _)| *known == type_text.trim()) else {
+            return Err(Error::request("unknown_type", format!("column {name:?}: there is no type {type_text:?}"))
+                .hint(format!("types are {}", type_names())));
+        };
+        if schema.iter().any(|(known, _)| known == name) {
+            return bad(format!("column {name:?} is there twice"));
+        }
+        schema.push((name.to_string(), data_type.clone()));
+    }
+    Ok(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_are_read_as_people_write_them() {
+        let named = |name: &str, t| (name.to_string(), t);
+        assert_eq!(
+            parse_schema("id:int32,\"last, first:string\",a:b:float64,:bool").unwrap(),
+            [
+                named("id", DataType::Int32),
+                named("last, first", DataType::Utf8),
+                named("a:b", DataType::Float64),
+                named("", DataType::Boolean)
+            ]
+        );
+        assert_eq!(parse_schema("").unwrap(), []);
+        let code = |text| parse_schema(text).unwrap_err().code();
+        assert_eq!(code("id"), "bad_schema");
+        assert_eq!(code("a:int32,a:bool"), "bad_schema");
+        assert_eq!(code("a:int32\nb:bool"), "bad_schema");
+        assert_eq!(code("\"a:int32"), "bad_schema");
+        let error = parse_schema("a:int").unwrap_err();
+        assert_eq!(error.code(), "unknown_type");
+        assert!(error.hint_text().unwrap().contains("int32, int64, float64, string, bool"), "{error}");
+    }
+}

@@ -1,0 +1,306 @@
+//! From bytes to cells.
+//!
+//! ```text
+//! record = cell *(delimiter cell) (LF / CRLF / end of file)
+//! cell   = '"' *(any byte but '"' / '""') '"'     quoted: may hold delimiters and line ends
+//!        / *(any byte but delimiter, CR, LF)      unquoted: a quote inside it is content
+//! ```
+//!
+//! Text after a closing quote, a quote that never closes and a CR without LF are errors, not guesses. A buffer holds
+//! whole records from its start on; what is unfinished at its end is left for a longer buffer. Nothing is copied: a
+//! [`Cell`] is a pair of positions in the buffer.
+
+use super::stops::Stops;
+use colkit_core::Error;
+use memchr::memchr;
+
+/// A cell without its quotes, as positions in the buffer it was found in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cell {
+    start: u32,
+    /// The end; the top bit says that the content has doubled quotes.
+    end: u32,
+}
+
+const DOUBLED: u32 = 1 << 31;
+
+/// Buffers are shorter than this, so that positions fit beside the flag.
+const BUFFER_BYTES: usize = 1 << 31;
+
+impl Cell {
+    #[expect(clippy::cast_possible_truncation, reason = "buffers are shorter than 2^31 bytes: checked before cutting")]
+    fn new(start: usize, end: usize, doubled: bool) -> Self {
+        Cell { start: start as u32, end: end as u32 | if doubled { DOUBLED } else { 0 } }
+    }
+
+    /// Where the content starts.
+    pub fn start(self) -> usize {
+        self.start as usize
+    }
+
+    /// The content as it stands in the file.
+    #[inline]
+    pub fn raw(self, bytes: &[u8]) -> &[u8] {
+        bytes.get(self.start as usize..(self.end & !DOUBLED) as usize).unwrap_or_default()
+    }
+
+    /// Whether the content has doubled quotes.
+    #[inline]
+    pub fn doubled(self) -> bool {
+        self.end & DOUBLED != 0
+    }
+
+    /// Appends the content, each doubled quote written once.
+    #[inline]
+    pub fn append_to(self, bytes: &[u8], out: &mut Vec<u8>) {
+        let raw = self.raw(bytes);
+        if self.doubled() { append_once(raw, out) } else { out.extend_from_slice(raw) }
+    }
+}
+
+/// Appends text, each doubled quote written once.
+fn append_once(mut rest: &[u8], out: &mut Vec<u8>) {
+    while let Some((head, tail)) = memchr(b'"', rest).map(|i| rest.split_at(i + 1)) {
+        out.extend_from_slice(head);
+        rest = tail.get(1..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
+}
+
+/// Why a buffer could not be cut into cells, and where in it.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub at: usize,
+    pub column: Option<usize>,
+    pub error: Error,
+}
+
+impl Fault {
+    fn new(at: usize, column: Option<usize>, code: &'static str, message: impl Into<String>) -> Self {
+        Fault { at, column, error: Error::corrupt(code, message) }
+    }
+}
+
+/// How records are told apart, and how long one may be.
+#[derive(Clone, Debug)]
+pub(super) struct Dialect {
+    pub delimiter: u8,
+    pub pad_short_rows: bool,
+    /// Bytes of one record at most.
+    pub record_bytes: usize,
+}
+
+/// Bytes and cells cut at once, apart from the last record: little enough to stay in cache until they are used.
+/// Padded rows have more cells than bytes, hence both.
+const BLOCK_BYTES: usize = 128 << 10;
+const BLOCK_CELLS: usize = 32 << 10;
+
+/// How much to cut at most. One block may be less.
+#[derive(Clone, Copy)]
+pub(super) struct Portion {
+    /// Fields every record must have.
+    pub columns: usize,
+    /// Stop after so many rows,
+    pub rows: usize,
+    /// or before a record that starts after so many bytes.
+    pub bytes: usize,
+    /// The buffer ends where the file does, so that the last record needs no line end.
+    pub at_end: bool,
+}
+
+/// Rows of cells, each with as many as the table has columns.
+#[derive(Default)]
+pub(super) struct Block {
+    cells: Vec<Cell>,
+    columns: usize,
+    pub rows: usize,
+}
+
+impl Block {
+    /// The cells of one column.
+    pub fn column(&self, column: usize) -> impl Iterator<Item = Cell> {
+        self.cells.iter().skip(column).step_by(self.columns.max(1)).copied()
+    }
+}
+
+/// A record that was cut.
+struct Record {
+    /// Number of its cells; only as many were kept as were asked for.
+    cells: usize,
+    /// Where the next one starts.
+    next: usize,
+    /// It has no characters at all.
+    blank: bool,
+}
+
+impl Dialect {
+    /// Cuts the next rows out of `bytes`, from position `at` on, into `block`. Returns where the first record not cut
+    /// starts: `at` itself if not even one is complete.
+    pub fn cut(&self, bytes: &[u8], at: usize, portion: Portion, block: &mut Block) -> Result<usize, Fault> {
+        check_buffer(bytes)?;
+        block.cells.clear();
+        block.rows = 0;
+        block.columns = portion.columns;
+        let mut stops = Stops::new(bytes, self.delimiter, at);
+        let mut next = at;
+        let end = at.saturating_add(portion.bytes.min(BLOCK_BYTES)).min(bytes.len());
+        while block.rows < portion.rows && next < end && block.cells.len() < BLOCK_CELLS {
+            let kept = block.cells.len();
+            let Some(record) =
+                self.record(&mut stops, bytes, next, portion.columns, portion.at_end, &mut block.cells)?
+            else {
+                block.cells.truncate(kept);
+                break;
+            };
+            if record.cells == portion.columns {
+                block.rows += 1;
+            } else if record.blank {
+                block.cells.truncate(kept);
+            } else if record.cells < portion.columns && self.pad_short_rows {
+                let empty = Cell::new(record.next, record.next, false);
+                block.cells.resize(kept + portion.columns, empty);
+                block.rows += 1;
+            } else {
+                let message = format!("{} fields, expected {}", record.cells, portion.columns);
+                return Err(Fault::new(next, None, "csv_ragged", message));
+            }
+            next = record.next;
+        }
+        Ok(next)
+    }
+
+    /// The cells of the first record, at most `columns`, and where the next one starts; `None` if it is incomplete.
+    /// A blank line has no cells.
+    pub fn first(
+        &self,
+        bytes: &[u8],
+        at: usize,
+        columns: usize,
+        at_end: bool,
+    ) -> Result<Option<(Vec<Cell>, usize)>, Fault> {
+        check_buffer(bytes)?;
+        let mut cells = Vec::new();
+        let mut stops = Stops::new(bytes, self.delimiter, at);
+        let Some(record) = self.record(&mut stops, bytes, at, columns, at_end, &mut cells)? else { return Ok(None) };
+        if record.blank {
+            cells.clear();
+        }
+        if record.cells > columns {
+            return Err(Fault { at, column: None, error: Error::limit("the columns", record.cells, columns) });
+        }
+        Ok(Some((cells, record.next)))
+    }
+
+    /// Cuts one record that starts at `start`, which is where `stops` stands. `None` if it is incomplete.
+    #[inline]
+    fn record(
+        &self,
+        stops: &mut Stops<'_>,
+        bytes: &[u8],
+        start: usize,
+        columns: usize,
+        at_end: bool,
+        cells: &mut Vec<Cell>,
+    ) -> Result<Option<Record>, Fault> {
+        let mut count = 0;
+        let mut from = start;
+        let mut keep = |count: &mut usize, cell: Cell| {
+            // Beyond what is asked for cells are only counted: a line of commas must not fill the memory.
+            if *count < columns {
+                cells.push(cell);
+            }
+            *count += 1;
+        };
+        let next = loop {
+            let stop = if bytes.get(from) == Some(&b'"') {
+                let Some(quoted) = quoted(bytes, from, at_end).map_err(|f| Fault { column: Some(count), ..f })? else {
+                    return self.incomplete(bytes, start);
+                };
+                keep(&mut count, Cell::new(from + 1, quoted.end, quoted.doubled));
+                stops.skip_to(quoted.end + 1);
+                let stop = stops.next();
+                if stop != Some(quoted.end + 1) && quoted.end + 1 < bytes.len() {
+                    let column = Some(count - 1);
+                    return Err(Fault::new(quoted.end + 1, column, "csv_quote", "text after a closing quote"));
+                }
+                stop
+            } else {
+                let stop = stops.next();
+                if stop.is_some() || at_end {
+                    keep(&mut count, Cell::new(from, stop.unwrap_or(bytes.len()), false));
+                }
+                stop
+            };
+            match stop {
+                None if at_end => break bytes.len(),
+                None => return self.incomplete(bytes, start),
+                Some(stop) => match (bytes.get(stop), bytes.get(stop + 1)) {
+                    (Some(b'\n'), _) => break stop + 1,
+                    (Some(b'\r'), Some(b'\n')) => {
+                        stops.next();
+                        break stop + 2;
+                    }
+                    (Some(b'\r'), None) if !at_end => return self.incomplete(bytes, start),
+                    (Some(b'\r'), _) => {
+                        let message = "a carriage return without a line feed, outside of quotes";
+                        return Err(Fault::new(stop, Some(count - 1), "csv_bare_cr", message));
+                    }
+                    _ => from = stop + 1,
+                },
+            }
+        };
+        self.check_length(start, next)?;
+        let blank = matches!(bytes.get(start), Some(b'\n' | b'\r'));
+        Ok(Some(Record { cells: count, next, blank }))
+    }
+
+    fn incomplete(&self, bytes: &[u8], start: usize) -> Result<Option<Record>, Fault> {
+        self.check_length(start, bytes.len())?;
+        Ok(None)
+    }
+
+    fn check_length(&self, start: usize, end: usize) -> Result<(), Fault> {
+        if end - start > self.record_bytes {
+            let error = Error::limit("a record", format!("more than {} bytes", self.record_bytes), self.record_bytes)
+                .hint("perhaps a quote was opened and never closed");
+            return Err(Fault { at: start, column: None, error });
+        }
+        Ok(())
+    }
+}
+
+fn check_buffer(bytes: &[u8]) -> Result<(), Fault> {
+    if bytes.len() >= BUFFER_BYTES {
+        return Err(Fault { at: 0, column: None, error: Error::limit("a piece of text", bytes.len(), BUFFER_BYTES) });
+    }
+    Ok(())
+}
+
+/// The content of a quoted cell: where it ends, and whether quotes are doubled in it.
+struct Quoted {
+    end: usize,
+    doubled: bool,
+}
+
+/// The quoted cell whose opening quote is at `open`. `None` if the buffer ends before that can be said.
+fn quoted(bytes: &[u8], open: usize, at_end: bool) -> Result<Option<Quoted>, Fault> {
+    let mut from = open + 1;
+    let mut doubled = false;
+    loop {
+        let Some(distance) = memchr(b'"', bytes.get(from..).unwrap_or_default()) else {
+            if at_end {
+                return Err(Fault::new(open, None, "csv_quote", "this quote is never closed"));
+            }
+            return Ok(None);
+        };
+        let end = from + distance;
+        match bytes.get(end + 1) {
+            Some(b'"') => {
+                doubled = true;
+                from = end + 2;
+            }
+            None if !at_end => return Ok(None),
+            _ => return Ok(Some(Quoted { end, doubled })),
+        }
+    }
+}

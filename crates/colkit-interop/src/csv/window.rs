@@ -1,0 +1,97 @@
+//! The part of the file that opening has in hand: from the first byte not used yet to the last one fetched.
+//!
+//! Every byte is asked for once. A record longer than a chunk makes the window grow, each time by as much as is there
+//! already, so that starting over on it costs no more than twice its length.
+
+use super::place::{Place, lines};
+use bytes::Bytes;
+use colkit_core::{ByteRange, Error, Result, Step};
+
+/// The window grows by no more than this at a time, which keeps positions in it within 31 bits.
+const GROWTH: u64 = 256 << 20;
+
+pub(super) struct Window {
+    bytes: Vec<u8>,
+    /// Bytes used already; dropped when more arrive.
+    used: usize,
+    /// How far the bytes are known to be UTF-8.
+    valid: usize,
+    /// The file's offset and line of `bytes`' first byte that is not used.
+    offset: u64,
+    line: u64,
+    size: u64,
+    chunk: u64,
+}
+
+impl Window {
+    pub fn new(size: u64, chunk: u64) -> Self {
+        let chunk = chunk.clamp(1, GROWTH);
+        Window { bytes: Vec::new(), used: 0, valid: 0, offset: 0, line: 1, size, chunk }
+    }
+
+    /// Takes in the bytes that were asked for.
+    pub fn accept(&mut self, more: &Bytes) -> Result<()> {
+        self.bytes.drain(..self.used);
+        self.valid = self.valid.saturating_sub(self.used);
+        self.used = 0;
+        self.bytes.extend_from_slice(more);
+        self.check_encoding()
+    }
+
+    fn check_encoding(&mut self) -> Result<()> {
+        let unchecked = self.bytes.get(self.valid..).unwrap_or_default();
+        let Err(error) = std::str::from_utf8(unchecked) else {
+            self.valid = self.bytes.len();
+            return Ok(());
+        };
+        self.valid += error.valid_up_to();
+        if error.error_len().is_none() && !self.at_end() {
+            return Ok(());
+        }
+        let utf16 = self.offset == 0 && (self.bytes.starts_with(b"\xFF\xFE") || self.bytes.starts_with(b"\xFE\xFF"));
+        let found = self.bytes.get(self.valid).copied().unwrap_or_default();
+        let (message, hint) = if utf16 {
+            ("the file is UTF-16".to_string(), "convert it first: iconv -f UTF-16 -t UTF-8")
+        } else {
+            (format!("byte {found:#04x} is not UTF-8 here"), "if the file is Latin-1: iconv -f LATIN1 -t UTF-8")
+        };
+        let place = self.place();
+        Err(Error::corrupt("csv_encoding", message)
+            .at(self.offset + self.valid as u64)
+            .part(format!("line {}", place.line_of(self.valid)))
+            .hint(hint))
+    }
+
+    /// The bytes not used yet.
+    pub fn rest(&self) -> &[u8] {
+        self.bytes.get(self.used..).unwrap_or_default()
+    }
+
+    /// Where [`Window::rest`] lies in the file.
+    pub fn place(&self) -> Place<'_> {
+        Place { bytes: self.rest(), offset: self.offset, line: self.line }
+    }
+
+    /// Whether the rest reaches to the end of the file.
+    pub fn at_end(&self) -> bool {
+        self.end() >= self.size
+    }
+
+    fn end(&self) -> u64 {
+        self.offset + self.rest().len() as u64
+    }
+
+    /// The first `count` bytes of the rest are done with.
+    pub fn advance(&mut self, count: usize) {
+        let count = count.min(self.rest().len());
+        self.line += lines(self.rest().get(..count).unwrap_or_default());
+        self.used += count;
+        self.offset += count as u64;
+    }
+
+    /// Asks for the bytes that follow.
+    pub fn need<T>(&self) -> Step<T> {
+        let more = self.chunk.max(self.rest().len() as u64).min(GROWTH);
+        Step::Need(vec![ByteRange::between(self.end(), self.end().saturating_add(more).min(self.size))])
+    }
+}

@@ -1,0 +1,276 @@
+//! Writing CSV: RFC 4180 with LF line ends, quotes only where they are needed, one row after another to the sink.
+//!
+//! What is written reads back as the same values wherever CSV can say them: floats are printed with as many digits as
+//! they need and always with a point or an exponent, so that they stay floats; an empty cell that stands alone on its
+//! line is written `""`, so that it stays a row.
+
+use super::CsvOptions;
+use super::names::{first_repeated, make_unique};
+use super::place::column_label;
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, Int64Array, LargeStringArray, StringArray,
+    StringViewArray,
+};
+use arrow::buffer::NullBuffer;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use colkit_core::{Class, Error, Limits, Nulls, Result, Sink, TableWriter, WriteOptions, WriteSummary};
+use std::fmt::Write;
+
+/// What is collected before it goes to the sink.
+const BUFFER_BYTES: usize = 64 << 10;
+
+pub(super) struct CsvWriter {
+    schema: SchemaRef,
+    sink: Box<dyn Sink>,
+    nulls: Nulls,
+    text: Text,
+    summary: WriteSummary,
+    filled: u64,
+}
+
+impl CsvWriter {
+    pub fn new(csv: &CsvOptions, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Self> {
+        csv.dialect(&Limits::default())?;
+        if schema.fields().is_empty() {
+            return Err(Error::data("no_columns", "a CSV file cannot hold a table without columns"));
+        }
+        for (index, field) in schema.fields().iter().enumerate() {
+            check_type(field.data_type()).map_err(|e| e.part(column_label(index, Some(field.name()))))?;
+        }
+        let mut text = Text { out: Vec::with_capacity(BUFFER_BYTES * 2), delimiter: csv.delimiter };
+        let mut summary = WriteSummary::default();
+        if csv.header {
+            let mut names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+            if options.rename_duplicates {
+                let renamed = make_unique(&mut names);
+                if renamed > 0 {
+                    summary.notes.push(format!("{renamed} columns renamed because their names repeat"));
+                }
+            } else if let Some((column, name)) = first_repeated(&names) {
+                return Err(Error::data("duplicate_name", format!("a second column called {name:?}"))
+                    .part(column_label(column, None))
+                    .hint("rename one of them, or have repeated names renamed (--rename-duplicates)"));
+            }
+            text.header(&names);
+        }
+        Ok(CsvWriter { schema, sink, nulls: options.nulls, text, summary, filled: 0 })
+    }
+
+    /// Hands over what was collected.
+    fn flush(&mut self) -> Result<()> {
+        self.sink.write(&self.text.out)?;
+        self.summary.bytes += self.text.out.len() as u64;
+        self.text.out.clear();
+        Ok(())
+    }
+
+    /// The nulls of a column, if that is all right.
+    fn nulls_of(&mut self, index: usize, array: &ArrayRef) -> Result<Option<NullBuffer>> {
+        let nulls = array.logical_nulls().filter(|n| n.null_count() > 0);
+        if let Some(nulls) = &nulls {
+            if self.nulls == Nulls::Refuse {
+                let first = nulls.iter().position(|valid| !valid).unwrap_or(0) as u64;
+                let name = self.schema.fields().get(index).map(|f| f.name().as_str());
+                let message = format!("row {} is null; CSV has no null", self.summary.rows + first);
+                return Err(Error::data("null_not_supported", message)
+                    .part(column_label(index, name))
+                    .hint("--nulls fill writes empty cells"));
+            }
+            self.filled += nulls.null_count() as u64;
+        }
+        Ok(nulls)
+    }
+}
+
+impl TableWriter for CsvWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let types = |schema: &SchemaRef| schema.fields().iter().map(|f| f.data_type().clone()).collect::<Vec<_>>();
+        if types(&batch.schema()) != types(&self.schema) {
+            return Err(Error::data("schema_mismatch", "a batch has other columns than the file"));
+        }
+        let arrays = batch.columns().iter().map(plain).collect::<Result<Vec<_>>>()?;
+        let mut columns = Vec::with_capacity(arrays.len());
+        for (index, array) in arrays.iter().enumerate() {
+            columns.push(Column { nulls: self.nulls_of(index, array)?, values: Values::of(array)? });
+        }
+        for row in 0..batch.num_rows() {
+            self.text.row(&columns, row)?;
+            if self.text.out.len() >= BUFFER_BYTES {
+                self.flush()?;
+            }
+        }
+        self.summary.rows += batch.num_rows() as u64;
+        // So that a reader at the other end of a pipe sees each batch when it is there.
+        self.flush()
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
+        self.flush()?;
+        if self.filled > 0 {
+            self.summary.notes.push(format!("{} nulls written as empty cells", self.filled));
+        }
+        self.sink.commit()?;
+        Ok(self.summary)
+    }
+}
+
+/// Whether values of a type have a text of one cell.
+fn check_type(data_type: &DataType) -> Result<()> {
+    match data_type {
+        DataType::Dictionary(_, values) => check_type(values),
+        nested if nested.is_nested() => {
+            Err(Error::data("type_not_supported", format!("a CSV cell cannot hold a value of type {nested}"))
+                .hint("leave the column out, or choose a format with nested types"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Dictionaries of text as plain text, everything else as it is.
+fn plain(array: &ArrayRef) -> Result<ArrayRef> {
+    match array.data_type() {
+        DataType::Dictionary(_, values) => Ok(cast(array, values)?),
+        _ => Ok(array.clone()),
+    }
+}
+
+struct Column<'a> {
+    nulls: Option<NullBuffer>,
+    values: Values<'a>,
+}
+
+enum Values<'a> {
+    Int32(&'a Int32Array),
+    Int64(&'a Int64Array),
+    Float64(&'a Float64Array),
+    Bool(&'a BooleanArray),
+    Utf8(&'a StringArray),
+    LargeUtf8(&'a LargeStringArray),
+    Utf8View(&'a StringViewArray),
+    Other(ArrayFormatter<'a>),
+}
+
+impl<'a> Values<'a> {
+    fn of(array: &'a ArrayRef) -> Result<Self> {
+        static FORMAT: FormatOptions<'static> = FormatOptions::new().with_display_error(false);
+        Ok(match array.data_type() {
+            DataType::Int32 => Values::Int32(array.as_primitive::<Int32Type>()),
+            DataType::Int64 => Values::Int64(array.as_primitive::<Int64Type>()),
+            DataType::Float64 => Values::Float64(array.as_primitive::<Float64Type>()),
+            DataType::Boolean => Values::Bool(array.as_boolean()),
+            DataType::Utf8 => Values::Utf8(array.as_string::<i32>()),
+            DataType::LargeUtf8 => Values::LargeUtf8(array.as_string::<i64>()),
+            DataType::Utf8View => Values::Utf8View(array.as_string_view()),
+            _ => Values::Other(ArrayFormatter::try_new(array.as_ref(), &FORMAT)?),
+        })
+    }
+}
+
+/// The text under way.
+struct Text {
+    out: Vec<u8>,
+    delimiter: u8,
+}
+
+impl Text {
+    fn header(&mut self, names: &[String]) {
+        for (index, name) in names.iter().enumerate() {
+            if index > 0 {
+                self.out.push(self.delimiter);
+            }
+            // In the very first place U+FEFF would be taken for a byte order mark; in quotes it is not.
+            if index == 0 && name.starts_with('\u{feff}') {
+                self.quoted(name.as_bytes());
+            } else {
+                self.cell(name.as_bytes());
+            }
+        }
+        self.end_of_row(0);
+    }
+
+    fn row(&mut self, columns: &[Column<'_>], row: usize) -> Result<()> {
+        let start = self.out.len();
+        for (index, column) in columns.iter().enumerate() {
+            if index > 0 {
+                self.out.push(self.delimiter);
+            }
+            if column.nulls.as_ref().is_some_and(|n| n.is_null(row)) {
+                continue;
+            }
+            match &column.values {
+                Values::Int32(a) => self.number(itoa::Buffer::new().format(a.value(row))),
+                Values::Int64(a) => self.number(itoa::Buffer::new().format(a.value(row))),
+                Values::Float64(a) => self.float(a.value(row)),
+                Values::Bool(a) => self.number(if a.value(row) { "true" } else { "false" }),
+                Values::Utf8(a) => self.cell(a.value(row).as_bytes()),
+                Values::LargeUtf8(a) => self.cell(a.value(row).as_bytes()),
+                Values::Utf8View(a) => self.cell(a.value(row).as_bytes()),
+                Values::Other(formatter) => {
+                    let mut text = String::new();
+                    write!(text, "{}", formatter.value(row)).map_err(|_| no_text(index, row))?;
+                    self.cell(text.as_bytes());
+                }
+            }
+        }
+        self.end_of_row(start);
+        Ok(())
+    }
+
+    /// Ends the row that started at `start`. A row that is one empty cell would be a blank line.
+    fn end_of_row(&mut self, start: usize) {
+        if self.out.len() == start {
+            self.out.extend_from_slice(b"\"\"");
+        }
+        self.out.push(b'\n');
+    }
+
+    /// Text that needs no quotes, unless digits, signs or letters are delimiters here.
+    fn number(&mut self, text: &str) {
+        if self.delimiter.is_ascii_alphanumeric() || matches!(self.delimiter, b'-' | b'.' | b'+') {
+            self.cell(text.as_bytes());
+        } else {
+            self.out.extend_from_slice(text.as_bytes());
+        }
+    }
+
+    fn float(&mut self, value: f64) {
+        if value.is_finite() {
+            self.number(ryu::Buffer::new().format_finite(value));
+        } else {
+            self.number(match (value.is_nan(), value > 0.0) {
+                (true, _) => "NaN",
+                (false, true) => "inf",
+                (false, false) => "-inf",
+            });
+        }
+    }
+
+    fn cell(&mut self, text: &[u8]) {
+        let special = |b: &u8| matches!(b, b'"' | b'\n' | b'\r') | (*b == self.delimiter);
+        if text.iter().fold(false, |any, b| any | special(b)) {
+            self.quoted(text);
+        } else {
+            self.out.extend_from_slice(text);
+        }
+    }
+
+    fn quoted(&mut self, text: &[u8]) {
+        self.out.push(b'"');
+        let mut rest = text;
+        while let Some((head, tail)) = memchr::memchr(b'"', rest).map(|i| rest.split_at(i + 1)) {
+            self.out.extend_from_slice(head);
+            self.out.push(b'"');
+            rest = tail;
+        }
+        self.out.extend_from_slice(rest);
+        self.out.push(b'"');
+    }
+}
+
+fn no_text(column: usize, row: usize) -> Error {
+    Error::new(Class::Data, "value_out_of_range", format!("the value in row {row} of this batch has no text form"))
+        .part(column_label(column, None))
+}

@@ -1,0 +1,330 @@
+//! An open `.gppcol`, `.cff` or `.colfile`.
+//!
+//! There is no random access inside a zlib stream, so the table is one split whose lanes are its columns. A column
+//! whose payload fits its share of the scan's memory is inflated whole, which is twice as fast; a larger one is
+//! streamed, batch by batch.
+
+use crate::dialect::{Dialect, FixedHeader, Kind, Strings};
+use crate::header::Column;
+use crate::inflate::STREAM_COST;
+use crate::stream::{BatchSize, StreamedColumn};
+use crate::whole;
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
+use colkit_core::{
+    BatchMachine, Boxed, ByteRange, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine, Projection,
+    Region, RegionKind, Result, Scan, Split, Step, Table, check_rows, ready, take_by_scan,
+};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Payloads up to this size are always inflated whole: it takes no more memory than streaming them.
+const SMALL: u64 = 64 << 10;
+
+/// The largest payload that is inflated whole: Arrow's string offsets are 31 bits wide.
+pub(crate) const LARGEST_WHOLE: u64 = (1 << 31) - 1;
+
+pub(crate) struct PlainTable {
+    dialect: &'static Dialect,
+    size: u64,
+    fixed: FixedHeader,
+    header_end: u64,
+    columns: Vec<Column>,
+    schema: SchemaRef,
+    limits: Limits,
+    /// Larger payloads are streamed.
+    largest_whole: u64,
+}
+
+impl PlainTable {
+    pub fn new(
+        dialect: &'static Dialect,
+        size: u64,
+        fixed: FixedHeader,
+        header_end: u64,
+        columns: Vec<Column>,
+        limits: Limits,
+        largest_whole: u64,
+    ) -> Self {
+        let field = |c: &Column| Field::new(&c.name, data_type(c.kind), false);
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        PlainTable { dialect, size, fixed, header_end, columns, schema, limits, largest_whole }
+    }
+
+    fn chosen(&self, projection: &Projection) -> Result<Vec<(usize, &Column)>> {
+        let indices = projection.indices(&self.schema)?;
+        Ok(indices.into_iter().filter_map(|i| Some((i, self.columns.get(i)?))).collect())
+    }
+
+    /// One lane per column, for the rows of a range.
+    fn lanes(&self, projection: &Projection, rows: Range<u64>, scan: &Scan) -> Result<Vec<Lane>> {
+        let chosen = self.chosen(projection)?;
+        let share = scan.memory / 2 / (chosen.len() as u64).max(1);
+        // Inflating a whole column for a few of its first rows would be waste.
+        let most = rows.end >= self.fixed.rows / 2;
+        let limit = if most { share.max(SMALL) } else { SMALL };
+        let whole = |column: &Column| column.raw <= limit.min(self.largest_whole);
+        let streams = chosen.iter().filter(|(_, c)| !whole(c)).count() as u64;
+        if streams * STREAM_COST > scan.memory {
+            let what = format!("reading {streams} large columns side by side");
+            return Err(Error::limit(what, streams * STREAM_COST, scan.memory)
+                .hint("read fewer columns at a time, or allow more memory"));
+        }
+        let size = BatchSize { rows: scan.batch_rows, bytes: scan.batch_bytes };
+        let lane = |(position, (index, column)): (usize, (usize, &Column))| {
+            let schema = Arc::new(Schema::new(vec![self.schema.field(index).clone()]));
+            let strings = self.dialect.strings;
+            let decode = if whole(column) {
+                Decode::Whole { rows: rows.clone(), row_count: self.fixed.rows, array: None }
+            } else {
+                let streamed = StreamedColumn::new(column, strings, self.fixed.rows, rows.clone(), size, &self.limits);
+                Decode::Streamed(Box::new(streamed))
+            };
+            let machine: BatchMachine =
+                Box::new(ReadColumn { index, column: column.clone(), dialect: self.dialect, schema, size, decode });
+            Lane { columns: vec![position], machine }
+        };
+        Ok(chosen.into_iter().enumerate().map(lane).collect())
+    }
+}
+
+fn data_type(kind: Kind) -> DataType {
+    match kind {
+        Kind::Int32 => DataType::Int32,
+        Kind::Float64 => DataType::Float64,
+        Kind::Text => DataType::Utf8,
+        Kind::Bool => DataType::Boolean,
+    }
+}
+
+impl Table for PlainTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn row_count(&self) -> u64 {
+        self.fixed.rows
+    }
+
+    fn properties(&self) -> Vec<(&'static str, String)> {
+        let strings = match self.dialect.strings {
+            Strings::Offsets => "offsets, then bytes",
+            Strings::Lengths => "length and bytes, row by row",
+        };
+        vec![("version", "1".into()), ("compression", "one zlib stream per column".into()), ("strings", strings.into())]
+    }
+
+    fn statistics(&self) -> Vec<ColumnStatistics> {
+        // There are no nulls in these formats.
+        self.columns.iter().map(|_| ColumnStatistics { null_count: Some(0), ..ColumnStatistics::default() }).collect()
+    }
+
+    fn splits(&self, scan: &Scan) -> Result<Boxed<Vec<Split>>> {
+        let rows = scan.row_range(self.fixed.rows)?;
+        let ranges = self.chosen(&scan.projection)?.iter().map(|(_, c)| c.block).collect();
+        // A range of no rows still reads a table of no rows, whose blocks are checked like any others.
+        let nothing = rows.is_empty() && self.fixed.rows > 0;
+        Ok(ready(if nothing { Vec::new() } else { vec![Split { rows, ranges }] }))
+    }
+
+    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
+        self.lanes(&scan.projection, split.rows.clone(), scan)
+    }
+
+    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
+        check_rows(rows, self.fixed.rows)?;
+        let schema = projection.schema(&self.schema)?;
+        let scan = Scan { memory: self.limits.memory, ..Scan::default() };
+        let range = 0..rows.iter().max().map_or(0, |last| last + 1);
+        let lanes = self.lanes(projection, range.clone(), &scan)?;
+        take_by_scan(schema, rows, vec![(range, lanes)])
+    }
+
+    fn layout(&self) -> Result<Boxed<Layout>> {
+        let fixed = ByteRange::between(0, self.dialect.fixed as u64);
+        let mut regions = vec![Region::new(fixed, RegionKind::Header, "fixed header")];
+        let entry = |(i, c): (usize, &Column)| Region::new(c.entry, RegionKind::Metadata, "entry").column(i);
+        let entries = self.columns.iter().enumerate().map(entry).collect();
+        let metadata = ByteRange::between(self.fixed.metadata, self.header_end);
+        regions.push(Region::new(metadata, RegionKind::Metadata, "column entries").parts(entries));
+        for (i, c) in self.columns.iter().enumerate() {
+            regions.push(Region::new(c.block, RegionKind::Data, "block").column(i).encoded("zlib", c.raw));
+        }
+        Ok(ready(Layout::cover(self.size, regions)))
+    }
+
+    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+        let in_order = self.columns.is_sorted_by_key(|c| c.block.start());
+        let finding = Finding {
+            part: "blocks".into(),
+            message: "the blocks lie in another order than the columns; allowed, but no writer has a reason to".into(),
+        };
+        Ok(ready(if in_order { Vec::new() } else { vec![finding] }))
+    }
+}
+
+/// Reads one column of the table.
+struct ReadColumn {
+    index: usize,
+    column: Column,
+    dialect: &'static Dialect,
+    schema: SchemaRef,
+    size: BatchSize,
+    decode: Decode,
+}
+
+enum Decode {
+    /// Inflated in one go; `rows` shrinks as batches are cut off.
+    Whole {
+        rows: Range<u64>,
+        row_count: u64,
+        array: Option<ArrayRef>,
+    },
+    Streamed(Box<StreamedColumn>),
+}
+
+impl Machine for ReadColumn {
+    type Output = Option<RecordBatch>;
+
+    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
+        self.advance(got).map_err(|e| {
+            let part = format!("column {} {:?}", self.index, self.column.name);
+            self.dialect.error(e.at(self.column.block.start()).part(part))
+        })
+    }
+}
+
+impl ReadColumn {
+    fn advance(&mut self, got: Vec<Bytes>) -> Result<Step<Option<RecordBatch>>> {
+        let array = match &mut self.decode {
+            Decode::Streamed(column) => match column.next(got)? {
+                Step::Need(ranges) => return Ok(Step::Need(ranges)),
+                Step::Ready(array) => array,
+            },
+            Decode::Whole { rows, row_count, array } => {
+                let all = match (array.as_ref(), got.first()) {
+                    (Some(all), _) => all,
+                    (None, None) => return Ok(Step::Need(vec![self.column.block])),
+                    (None, Some(block)) => {
+                        let rows = usize::try_from(*row_count).unwrap_or(usize::MAX);
+                        array.insert(whole::decode(&self.column, self.dialect.strings, rows, block)?)
+                    }
+                };
+                next_slice(all, rows, self.size)
+            }
+        };
+        Ok(Step::Ready(match array {
+            None => None,
+            Some(array) => Some(RecordBatch::try_new(self.schema.clone(), vec![array])?),
+        }))
+    }
+}
+
+/// Cuts the next batch off the front of `rows`.
+fn next_slice(array: &ArrayRef, rows: &mut Range<u64>, size: BatchSize) -> Option<ArrayRef> {
+    let start = usize::try_from(rows.start).ok()?;
+    let left = usize::try_from(rows.end.checked_sub(rows.start)?).ok()?;
+    if left == 0 || start + left > array.len() {
+        return None;
+    }
+    let length = whole::batch_length(array, start, size.rows.min(left), size.bytes);
+    rows.start += length as u64;
+    Some(array.slice(start, length))
+}
+
+#[cfg(test)]
+mod tests {
+    //! Small columns are inflated whole, so the vectors would never be streamed; here they are.
+
+    use crate::header::Open;
+    use crate::{Cff, Colm, Gpp};
+    use arrow::datatypes::{DataType, SchemaRef};
+    use bytes::Bytes;
+    use colkit_core::conformance::{self, Laws};
+    use colkit_core::{Boxed, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
+    use std::path::Path;
+    use std::sync::Arc;
+
+    /// A format whose columns are all streamed.
+    struct Streamed(&'static crate::dialect::Dialect, Arc<dyn Format>);
+
+    impl Format for Streamed {
+        fn name(&self) -> &'static str {
+            self.1.name()
+        }
+
+        fn extensions(&self) -> &'static [&'static str] {
+            self.1.extensions()
+        }
+
+        fn sniff(&self, head: &[u8], tail: &[u8]) -> bool {
+            self.1.sniff(head, tail)
+        }
+
+        fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
+            let mut open = Open::new(self.0, size, options);
+            open.largest_whole = 0;
+            Box::new(open)
+        }
+
+        fn stores(&self, data_type: &DataType) -> bool {
+            self.1.stores(data_type)
+        }
+
+        fn writer(
+            &self,
+            schema: SchemaRef,
+            sink: Box<dyn Sink>,
+            options: &WriteOptions,
+        ) -> Result<Box<dyn TableWriter>> {
+            self.1.writer(schema, sink, options)
+        }
+    }
+
+    fn streamed(path: &Path) -> Option<Arc<dyn Format>> {
+        Some(match path.extension()?.to_str()? {
+            "gppcol" => Arc::new(Streamed(Gpp::DIALECT, Arc::new(Gpp))),
+            "cff" => Arc::new(Streamed(Cff::DIALECT, Arc::new(Cff))),
+            "colfile" => Arc::new(Streamed(Colm::DIALECT, Arc::new(Colm))),
+            _ => return None,
+        })
+    }
+
+    fn files(folder: &str) -> Vec<(String, Arc<dyn Format>, Bytes)> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(folder);
+        let paths = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+        let opened =
+            paths.filter_map(|p| Some((p.display().to_string(), streamed(&p)?, std::fs::read(&p).unwrap().into())));
+        opened.collect()
+    }
+
+    #[test]
+    fn streamed_columns_obey_the_laws_and_equal_whole_ones() {
+        for (name, format, bytes) in files(".") {
+            let rows = conformance::reads(&format, &bytes, Laws { columns_apart: true });
+            let whole: Arc<dyn Format> = match format.name() {
+                "gppcol" => Arc::new(Gpp),
+                "cff" => Arc::new(Cff),
+                _ => Arc::new(Colm),
+            };
+            assert_eq!(rows, conformance::read_all(&whole, &bytes).unwrap(), "{name}");
+            if bytes.len() <= 250 {
+                conformance::hostile(&format, &bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn streamed_columns_are_refused_for_the_same_reason() {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/malformed/manifest.json");
+        let manifest: serde_json::Value = serde_json::from_slice(&std::fs::read(manifest).unwrap()).unwrap();
+        for (name, format, bytes) in files("malformed") {
+            let cases = manifest.as_array().unwrap().iter();
+            let case = cases.clone().find(|c| name.ends_with(&format!("/{}", c["file"].as_str().unwrap()))).unwrap();
+            let code = conformance::refused(&format, &bytes);
+            assert!(case["kinds"].as_array().unwrap().iter().any(|k| k == code), "{name}: {code}");
+        }
+    }
+}

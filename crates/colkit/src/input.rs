@@ -1,0 +1,138 @@
+//! Where a table is read from: a file, a stream that was spooled, or bytes in memory; with its name and a count of
+//! what was read of it.
+
+use bytes::{Bytes, BytesMut};
+use colkit_core::{ByteRange, Counting, FileSource, ReadCount, Result, Source};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// Bytes to be read as a table. Clones share the bytes and the count.
+#[derive(Clone)]
+pub struct Input {
+    name: String,
+    path: Option<PathBuf>,
+    head: Arc<Head>,
+}
+
+type Counted = Counting<Arc<dyn Source>>;
+
+impl Input {
+    /// The file at `path`.
+    pub fn path(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let source = FileSource::open(path)?;
+        Ok(Input { path: Some(path.to_path_buf()), ..Self::source(path.display().to_string(), Arc::new(source)) })
+    }
+
+    /// A stream, copied to a temporary file first: tables are read from more than one place at once.
+    pub fn spooled(name: impl Into<String>, stream: &mut dyn Read) -> Result<Self> {
+        let name = name.into();
+        let mut spool = || -> std::io::Result<std::fs::File> {
+            let mut file = tempfile::tempfile()?;
+            std::io::copy(stream, &mut file)?;
+            file.flush()?;
+            file.rewind()?;
+            Ok(file)
+        };
+        let file = spool().map_err(|e| colkit_core::Error::from(e).file(name.clone()))?;
+        Ok(Self::source(name, Arc::new(FileSource::from_file(file)?)))
+    }
+
+    /// Any source, under a name for messages.
+    pub fn source(name: impl Into<String>, source: Arc<dyn Source>) -> Self {
+        let head = Head { inner: Counting::new(source), first: OnceLock::new() };
+        Input { name: name.into(), path: None, head: Arc::new(head) }
+    }
+
+    /// Its name, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The extension of its file name, in lower case.
+    pub fn extension(&self) -> Option<String> {
+        let extension = Path::new(&self.name).extension()?;
+        Some(extension.to_str()?.to_ascii_lowercase())
+    }
+
+    /// Its path, if it is a file with a name.
+    pub fn file_path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The length in bytes.
+    pub fn size(&self) -> u64 {
+        self.head.size()
+    }
+
+    /// What was read of it so far.
+    pub fn read_count(&self) -> ReadCount {
+        self.head.inner.count()
+    }
+
+    /// The bytes; reading them counts.
+    pub fn bytes(&self) -> Arc<dyn Source> {
+        self.head.clone()
+    }
+}
+
+/// Keeps the first bytes, which are read once to recognise the format and then again to open it.
+struct Head {
+    inner: Counted,
+    first: OnceLock<Bytes>,
+}
+
+impl Source for Head {
+    fn size(&self) -> u64 {
+        self.inner.size()
+    }
+
+    fn read(&self, range: ByteRange) -> Result<Bytes> {
+        if range.start() != 0 || range.end() > self.size() || range.is_empty() {
+            return self.inner.read(range);
+        }
+        let Some(first) = self.first.get() else {
+            let bytes = self.inner.read(range)?;
+            // Only a short head is kept: a reader of the whole file at once must not leave it in memory.
+            if range.len() <= 4096 {
+                let _ = self.first.set(bytes.clone());
+            }
+            return Ok(bytes);
+        };
+        let wanted = range.len_usize()?;
+        if wanted <= first.len() {
+            return Ok(first.slice(..wanted));
+        }
+        let rest = self.inner.read(ByteRange::between(first.len() as u64, range.end()))?;
+        let mut whole = BytesMut::with_capacity(wanted);
+        whole.extend_from_slice(first);
+        whole.extend_from_slice(&rest);
+        Ok(whole.freeze())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_byte_is_counted_twice_for_being_recognised() {
+        let data = Bytes::from((0..100).collect::<Vec<u8>>());
+        let input = Input::source("x", Arc::new(data.clone()));
+        let read = |a, b| input.bytes().read(ByteRange::between(a, b)).unwrap();
+        assert_eq!(read(0, 16), data.slice(0..16));
+        assert_eq!(read(0, 40), data.slice(0..40));
+        assert_eq!(read(0, 10), data.slice(0..10));
+        assert_eq!(read(30, 50), data.slice(30..50));
+        assert_eq!(input.read_count(), ReadCount { requests: 3, bytes: 16 + 24 + 20 });
+        assert_eq!(input.bytes().read(ByteRange::between(0, 101)).unwrap_err().code(), "short_read");
+    }
+
+    #[test]
+    fn a_stream_is_spooled() {
+        let input = Input::spooled("standard input", &mut &b"a,b\n1,2\n"[..]).unwrap();
+        assert_eq!(input.size(), 8);
+        assert_eq!(input.extension(), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! All formats, by name, by extension, and how to make them.
+//!
+//! A new format is one line in [`Registry::default`]; everything else, from recognising files to the help text of the
+//! command line, follows from it.
+
+use crate::TextReading;
+use colkit_core::{Error, Format, Result};
+use std::sync::Arc;
+
+/// The formats a program knows. Cheap to clone.
+#[derive(Clone)]
+pub struct Registry {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    maker: Maker,
+    native: bool,
+}
+
+#[derive(Clone)]
+enum Maker {
+    /// Says everything about itself.
+    Typed(Arc<dyn Format>),
+    /// Text, that must be told how to be read.
+    Text(fn(&TextReading) -> Arc<dyn Format>),
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Registry::empty()
+            .native(colkit_plain::Gpp)
+            .native(colkit_plain::Cff)
+            .native(colkit_plain::Colm)
+            .text(crate::text::csv)
+            .text(crate::text::tsv)
+    }
+}
+
+impl Registry {
+    /// No formats.
+    pub fn empty() -> Self {
+        Registry { entries: Vec::new() }
+    }
+
+    /// Adds a column format of colkit's own.
+    pub fn native(self, format: impl Format + 'static) -> Self {
+        self.with(Maker::Typed(Arc::new(format)), true)
+    }
+
+    /// Adds a format that carries its own types, known from elsewhere.
+    pub fn foreign(self, format: impl Format + 'static) -> Self {
+        self.with(Maker::Typed(Arc::new(format)), false)
+    }
+
+    /// Adds a text format, whose types are inferred as the reading says.
+    pub fn text(self, make: fn(&TextReading) -> Arc<dyn Format>) -> Self {
+        self.with(Maker::Text(make), false)
+    }
+
+    fn with(mut self, maker: Maker, native: bool) -> Self {
+        self.entries.push(Entry { maker, native });
+        self
+    }
+
+    /// All formats, text ones reading like this.
+    pub fn formats(&self, text: &TextReading) -> Vec<Arc<dyn Format>> {
+        self.entries.iter().map(|e| e.make(text)).collect()
+    }
+
+    /// Colkit's own column formats, which are what the toolkit is about.
+    pub fn native_formats(&self) -> Vec<Arc<dyn Format>> {
+        let text = TextReading::default();
+        self.entries.iter().filter(|e| e.native).map(|e| e.make(&text)).collect()
+    }
+
+    /// Whether the format of this name is text whose types are inferred.
+    pub fn is_text(&self, name: &str) -> bool {
+        let text = TextReading::default();
+        self.entries.iter().any(|e| matches!(e.maker, Maker::Text(_)) && e.make(&text).name() == name)
+    }
+
+    /// The format of this name or, failing that, extension.
+    pub fn named(&self, name: &str, text: &TextReading) -> Result<Arc<dyn Format>> {
+        let formats = self.formats(text);
+        let wanted = name.trim_start_matches('.').to_ascii_lowercase();
+        let found = formats.iter().find(|f| f.name() == wanted);
+        found.or_else(|| by_extension(&formats, &wanted)).cloned().ok_or_else(|| {
+            Error::request("no_such_format", format!("there is no format {name:?}")).hint(known(&formats))
+        })
+    }
+
+    /// The format that files with this extension are in.
+    pub fn with_extension(&self, extension: &str, text: &TextReading) -> Option<Arc<dyn Format>> {
+        by_extension(&self.formats(text), extension).cloned()
+    }
+}
+
+impl Entry {
+    fn make(&self, text: &TextReading) -> Arc<dyn Format> {
+        match &self.maker {
+            Maker::Typed(format) => format.clone(),
+            Maker::Text(make) => make(text),
+        }
+    }
+}
+
+fn by_extension<'a>(formats: &'a [Arc<dyn Format>], extension: &str) -> Option<&'a Arc<dyn Format>> {
+    formats.iter().find(|f| f.extensions().contains(&extension))
+}
+
+/// The sentence that lists what is known.
+pub(crate) fn known(formats: &[Arc<dyn Format>]) -> String {
+    let names: Vec<&str> = formats.iter().map(|f| f.name()).collect();
+    format!("known formats: {}", names.join(", "))
+}

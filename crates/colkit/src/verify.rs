@@ -1,0 +1,156 @@
+//! Checking a file from the first byte to the last: that it opens, that its byte map covers it once, that every value
+//! of every column decodes, and whatever else its format can check.
+//!
+//! A broken column does not hide the others: where reading all columns together fails, each is read alone.
+
+use crate::{Input, OpenFile, Opening};
+use colkit_core::{Error, Finding, Layout, Projection, Result, Scan};
+use std::collections::HashSet;
+
+/// What checking a file gave.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// The file's name.
+    pub file: String,
+    /// Its format, if that is known.
+    pub format: Option<&'static str>,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Rows, as the file says.
+    pub rows: Option<u64>,
+    /// Columns.
+    pub columns: Option<usize>,
+    /// What was checked and found good.
+    pub checked: Vec<String>,
+    /// Oddities that the format allows.
+    pub findings: Vec<Finding>,
+    /// What is wrong.
+    pub errors: Vec<Error>,
+}
+
+impl Verdict {
+    /// Whether nothing is wrong.
+    pub fn is_valid(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// Whether nothing is even odd.
+    pub fn is_clean(&self) -> bool {
+        self.is_valid() && self.findings.is_empty()
+    }
+
+    fn check(&mut self, what: impl Into<String>, result: Result<()>) {
+        match result {
+            Ok(()) => self.checked.push(what.into()),
+            Err(error) => self.errors.push(error),
+        }
+    }
+
+    fn find(&mut self, part: impl Into<String>, message: impl Into<String>) {
+        self.findings.push(Finding { part: part.into(), message: message.into() });
+    }
+}
+
+/// Checks everything that can be checked about `input`, within `memory` bytes.
+pub fn verify(input: &Input, opening: &Opening, memory: u64) -> Verdict {
+    let mut verdict = Verdict { file: input.name().into(), bytes: input.size(), ..Verdict::default() };
+    let file = match opening.open(input) {
+        Ok(file) => file,
+        Err(error) => {
+            verdict.errors.push(error);
+            return verdict;
+        }
+    };
+    verdict.format = Some(file.format().name());
+    verdict.rows = Some(file.row_count());
+    verdict.columns = Some(file.schema().fields().len());
+    verdict.checked.push("header and metadata".into());
+    let own = file.verify();
+    check_layout(&mut verdict, &file);
+    check_names(&mut verdict, &file);
+    check_values(&mut verdict, &file, memory);
+    match own {
+        Ok(findings) => add_new(&mut verdict.findings, findings),
+        Err(error) => {
+            // The same damage is often met twice; what decoding already said is not repeated.
+            if !verdict.errors.iter().any(|e| e.to_string() == error.to_string()) {
+                verdict.errors.push(error);
+            }
+        }
+    }
+    verdict
+}
+
+fn add_new(known: &mut Vec<Finding>, findings: Vec<Finding>) {
+    for finding in findings {
+        if !known.contains(&finding) {
+            known.push(finding);
+        }
+    }
+}
+
+fn check_layout(verdict: &mut Verdict, file: &OpenFile) {
+    let layout = match file.layout() {
+        Ok(layout) => layout,
+        Err(error) => return verdict.errors.push(error),
+    };
+    let covered = covers(&layout).map_err(|e| e.file(file.input().name()));
+    verdict.check(format!("all {} bytes are accounted for once", layout.size), covered);
+    for gap in layout.gaps() {
+        verdict.find(gap.name.clone(), format!("bytes {} belong to nothing", gap.range));
+    }
+}
+
+fn covers(layout: &Layout) -> Result<()> {
+    if let Some((a, b)) = layout.overlaps.first() {
+        return Err(Error::corrupt("overlapping_blocks", format!("{a} and {b} claim the same bytes")).part("layout"));
+    }
+    if !layout.covers_exactly_once() {
+        return Err(Error::corrupt("bad_layout", "the byte map does not cover the file exactly once").part("layout"));
+    }
+    Ok(())
+}
+
+fn check_names(verdict: &mut Verdict, file: &OpenFile) {
+    let mut seen = HashSet::new();
+    let mut reported = HashSet::new();
+    for field in file.schema().fields() {
+        if !seen.insert(field.name()) && reported.insert(field.name()) {
+            verdict.find("schema", format!("the column name {:?} occurs more than once", field.name()));
+        }
+        if field.name().is_empty() && reported.insert(field.name()) {
+            verdict.find("schema", "a column has an empty name");
+        }
+    }
+}
+
+fn check_values(verdict: &mut Verdict, file: &OpenFile, memory: u64) {
+    let all = read(file, Projection::all(), memory);
+    let Err(error) = all else {
+        return verdict.checked.push("every value of every column decodes".into());
+    };
+    let before = verdict.errors.len();
+    for (index, field) in file.schema().fields().iter().enumerate() {
+        let alone = read(file, Projection::columns([index]), memory);
+        verdict.check(format!("every value of column {:?} decodes", field.name()), alone);
+    }
+    if verdict.errors.len() == before {
+        verdict.errors.push(error);
+    }
+}
+
+/// Reads these columns whole and counts the rows.
+fn read(file: &OpenFile, projection: Projection, memory: u64) -> Result<()> {
+    let mut rows = 0;
+    for batch in file.scan(&Scan { memory, ..Scan::of(projection) })? {
+        rows += batch?.num_rows() as u64;
+    }
+    if rows != file.row_count() {
+        return Err(Error::corrupt(
+            "row_count_mismatch",
+            format!("expected {} rows as the header says, found {rows}", file.row_count()),
+        )
+        .file(file.input().name()));
+    }
+    Ok(())
+}

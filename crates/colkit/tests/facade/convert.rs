@@ -1,0 +1,94 @@
+use super::sample::{batch, formats, input, write};
+use colkit::arrow::datatypes::DataType;
+use colkit::{
+    ColumnName, Conversion, DiffOptions, MemorySink, Opening, Registry, Scan, TextReading, WriteOptions, diff,
+};
+
+/// What `conversion` writes in the format of this name.
+fn converted(conversion: Conversion, to: &str) -> colkit::Result<(Vec<u8>, colkit::ConversionSummary)> {
+    let format = Registry::default().named(to, &TextReading::default())?;
+    let sink = MemorySink::new();
+    let summary = conversion.prepare(format)?.write(Box::new(sink.clone()))?;
+    Ok((sink.bytes().unwrap().to_vec(), summary))
+}
+
+#[test]
+fn every_format_to_every_other() {
+    for from in formats() {
+        let name = format!("in.{}", from.extensions()[0]);
+        let source = input(&name, write(from.as_ref(), &batch()));
+        for to in formats() {
+            let conversion = Conversion { inputs: vec![source.clone()], ..Conversion::default() };
+            let (bytes, summary) = converted(conversion, to.name()).unwrap();
+            assert_eq!((summary.rows, summary.columns), (1000, 3));
+            assert_eq!(summary.output_bytes, bytes.len() as u64);
+            assert_eq!(summary.input_bytes, source.size());
+            let result = input(&format!("out.{}", to.extensions()[0]), bytes);
+            let difference = diff(&source, &result, &Opening::default(), &DiffOptions::default()).unwrap();
+            assert!(difference.is_equal(), "{} to {}: {difference:?}", from.name(), to.name());
+        }
+    }
+}
+
+#[test]
+fn little_memory_is_enough_and_changes_nothing() {
+    let source = input("in.csv", write(formats().iter().find(|f| f.name() == "csv").unwrap().as_ref(), &batch()));
+    for to in formats() {
+        let with = |memory: u64, threads: usize| {
+            let write = WriteOptions { memory, threads, ..WriteOptions::default() };
+            let conversion = Conversion { inputs: vec![source.clone()], write, ..Conversion::default() };
+            converted(conversion, to.name()).unwrap().0
+        };
+        assert_eq!(with(8 << 20, 1), with(512 << 20, 4), "{}", to.name());
+    }
+}
+
+#[test]
+fn text_is_read_to_types_the_target_has() {
+    let source = input("in.csv", "ok,big,n\ntrue,9007199254740993,1\nfalse,5,2\n");
+    for to in formats() {
+        let conversion = Conversion { inputs: vec![source.clone()], ..Conversion::default() };
+        let prepared = conversion.prepare(to.clone()).unwrap();
+        for field in prepared.schema().fields() {
+            assert!(to.stores(field.data_type()), "{}: {field:?}", to.name());
+        }
+    }
+}
+
+#[test]
+fn typed_inputs_decide_what_text_is_read_as() {
+    for typed in Registry::default().native_formats() {
+        let name = format!("a.{}", typed.extensions()[0]);
+        let inputs = vec![input("b.csv", "n,x,t\n1,2,3\n"), input(&name, write(typed.as_ref(), &batch()))];
+        let conversion = Conversion { inputs, ..Conversion::default() };
+        let (bytes, summary) = converted(conversion, "csv").unwrap();
+        assert_eq!(summary.rows, 1001);
+        assert!(bytes.starts_with(b"n,x,t\n1,2.0,3\n"), "{}", String::from_utf8_lossy(&bytes[..40]));
+    }
+}
+
+#[test]
+fn columns_and_conditions_are_resolved_before_anything_is_written() {
+    let source = input("in.csv", "a,b\n1,x\n2,y\n");
+    let with = |columns: Option<Vec<ColumnName>>, condition: Option<&str>| {
+        let condition = condition.map(str::to_string);
+        let conversion = Conversion { inputs: vec![source.clone()], columns, condition, ..Conversion::default() };
+        converted(conversion, "csv").map(|(bytes, _)| String::from_utf8(bytes).unwrap())
+    };
+    let named = |list: &str| Some(ColumnName::parse_list(list).unwrap());
+    assert_eq!(with(named("b"), Some("a > 1")).unwrap(), "b\ny\n");
+    let error = with(named("z"), None).unwrap_err();
+    assert_eq!((error.code(), error.file_name()), ("no_such_column", Some("in.csv")));
+    assert_eq!(with(None, Some("a >")).unwrap_err().code(), "bad_predicate");
+    assert_eq!(converted(Conversion::default(), "csv").unwrap_err().code(), "no_input");
+}
+
+#[test]
+fn given_types_win_over_inferred_ones() {
+    let text = TextReading { types: vec![("a".into(), DataType::Utf8)], ..TextReading::default() };
+    let opening = Opening { text, ..Opening::default() };
+    let opened = opening.open(&input("in.csv", "a,b\n1,2\n")).unwrap();
+    assert_eq!(opened.schema().field(0).data_type(), &DataType::Utf8);
+    assert_eq!(opened.schema().field(1).data_type(), &DataType::Int32);
+    assert_eq!(opened.scan(&Scan::default()).unwrap().map(|b| b.unwrap().num_rows()).sum::<usize>(), 1);
+}

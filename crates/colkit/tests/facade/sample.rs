@@ -1,0 +1,35 @@
+//! Files to test with.
+
+use colkit::arrow::array::{ArrayRef, Float64Array, Int32Array, StringArray};
+use colkit::arrow::record_batch::RecordBatch;
+use colkit::{Format, Input, MemorySink, Registry, TextReading, WriteOptions};
+use std::sync::Arc;
+
+/// A table that every format can store.
+pub fn batch() -> RecordBatch {
+    let noise = |i: i32| i.wrapping_mul(-1_640_531_527) >> 9;
+    let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values((0..1000).map(noise)));
+    let floats: ArrayRef = Arc::new(Float64Array::from_iter_values((0..1000).map(|i| f64::from(noise(i + 7)) / 8.0)));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..1000).map(|i| format!("t{}", noise(i + 9) % 99))));
+    RecordBatch::try_from_iter_with_nullable([("n", numbers, false), ("x", floats, false), ("t", texts, false)])
+        .unwrap()
+}
+
+/// `batch` as a file.
+pub fn write(format: &dyn Format, batch: &RecordBatch) -> Vec<u8> {
+    let sink = MemorySink::new();
+    let mut writer = format.writer(batch.schema(), Box::new(sink.clone()), &WriteOptions::default()).unwrap();
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+    sink.bytes().unwrap().to_vec()
+}
+
+/// Bytes as an input of this name.
+pub fn input(name: &str, bytes: impl Into<Vec<u8>>) -> Input {
+    Input::source(name, Arc::new(bytes::Bytes::from(bytes.into())))
+}
+
+/// Every format, text ones too.
+pub fn formats() -> Vec<Arc<dyn Format>> {
+    Registry::default().formats(&TextReading::default())
+}
