@@ -8,4 +8,5 @@
     reason = "test code"
 )]
 
+mod packs;
 mod vectors;
