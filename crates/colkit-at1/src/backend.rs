@@ -51,6 +51,15 @@ impl Backend {
         }
     }
 
+    /// Its number.
+    pub fn id(self) -> u8 {
+        match self {
+            Backend::Xz => 0,
+            Backend::Zstd => 1,
+            Backend::Stored => 2,
+        }
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

@@ -183,7 +183,8 @@ impl Container {
 
 /// Length of the trailer.
 pub const TRAILER: u64 = 36;
-const TRAILER_MAGIC: [u8; 4] = [0xA1, 0x53, 0x36, 0x01];
+/// How a trailer ends.
+pub const TRAILER_MAGIC: [u8; 4] = [0xA1, 0x53, 0x36, 0x01];
 /// Magic and codec.
 pub const HEAD: u64 = 5;
 /// What is read first: the head, and as much of a payload as tells its framing.

@@ -2,21 +2,27 @@
 //!
 //! [`restore`] gives the original bytes back, whatever the codec; [`entries`] and [`restore_bundle`] do so for bundles.
 //! [`At1`] shows the same files as tables: [`colkit_core::TableFile`] reads them by row group and column.
+//!
+//! [`pack`] makes such a file of any file, never larger than xz would and always exact; [`pack_bundle`] of several.
 
 mod backend;
 mod codec;
 mod container;
 mod cursor;
 mod drive;
+mod encode;
 mod format;
 mod number;
 mod output;
+mod pack;
 mod restore;
 mod stream_set;
 mod table;
 
 pub use container::Codec;
+pub use encode::compress::Effort;
 pub use format::At1;
+pub use pack::{Aim, PackOptions, PackSummary, pack, pack_bundle};
 pub use restore::{
     BundleEntry, Integrity, RestoreOptions, Restored, entries, is_bundle, restore, restore_bundle, restore_with,
 };

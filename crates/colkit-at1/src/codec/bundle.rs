@@ -30,19 +30,25 @@ pub fn names(streams: &Streams, entries: &[Entry]) -> Result<Vec<String>> {
         let message = format!("{} names for {} entries", names.len(), entries.len().saturating_sub(1));
         return Err(corrupt("bad_manifest", message));
     }
-    if let Some(bad) = names.iter().find(|n| !is_safe(n)) {
-        return Err(corrupt("unsafe_name", format!("the name {bad:?} is not a plain relative path"))
-            .hint("nothing was written"));
+    check_names(&names).map_err(|(code, message)| corrupt(code, message).hint("nothing was written"))?;
+    Ok(names)
+}
+
+/// Checks that names are plain relative paths, all different, and none the folder of another.
+pub fn check_names<S: AsRef<str>>(names: &[S]) -> std::result::Result<(), (&'static str, String)> {
+    let names = || names.iter().map(AsRef::as_ref);
+    if let Some(bad) = names().find(|n| !is_safe(n)) {
+        return Err(("unsafe_name", format!("the name {bad:?} is not a plain relative path")));
     }
     let mut seen = HashSet::new();
-    if let Some(twice) = names.iter().find(|n| !seen.insert(n.as_str())) {
-        return Err(corrupt("duplicate_name", format!("two entries are called {twice:?}")));
+    if let Some(twice) = names().find(|n| !seen.insert(*n)) {
+        return Err(("duplicate_name", format!("two entries are called {twice:?}")));
     }
-    let folders = names.iter().flat_map(|n| n.match_indices('/').filter_map(|(at, _)| n.get(..at)));
+    let folders = names().flat_map(|n| n.match_indices('/').filter_map(|(at, _)| n.get(..at)));
     if let Some(both) = folders.into_iter().find(|folder| seen.contains(folder)) {
-        return Err(corrupt("duplicate_name", format!("{both:?} is a file and a folder")));
+        return Err(("duplicate_name", format!("{both:?} is a file and a folder")));
     }
-    Ok(names)
+    Ok(())
 }
 
 fn is_safe(name: &str) -> bool {

@@ -32,7 +32,7 @@ use colkit_core::Result;
 use memchr::memchr;
 
 /// The times that print as four-digit years from 1000 on.
-const TIMES: std::ops::RangeInclusive<i64> = -30_610_224_000..=253_402_300_799;
+pub const TIMES: std::ops::RangeInclusive<i64> = -30_610_224_000..=253_402_300_799;
 
 /// A stream of deltas and their running sum.
 struct Deltas<'a>(Cursor<'a>, i64);
@@ -131,7 +131,7 @@ fn vocabulary<'a>(streams: &'a Streams, name: &'static str) -> Result<Vec<&'a [u
 }
 
 /// `YYYY-MM-DDTHH:MM:SSZ`
-fn push_time(time: i64, out: &mut Vec<u8>) {
+pub fn push_time(time: i64, out: &mut Vec<u8>) {
     let (days, seconds) = (time.div_euclid(86_400), time.rem_euclid(86_400));
     let (year, month, day) = civil(days);
     push_two(year / 100, out);
@@ -165,7 +165,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
 }
 
 /// Units of 1e-7 with trailing zeros, and a trailing point, left out.
-fn push_coordinate(units: i64, out: &mut Vec<u8>) {
+pub fn push_coordinate(units: i64, out: &mut Vec<u8>) {
     if units < 0 {
         out.push(b'-');
     }

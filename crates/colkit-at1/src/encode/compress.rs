@@ -1,0 +1,219 @@
+//! Packing bytes: the smallest of what is tried.
+//!
+//! | effort  | tried |
+//! |---------|-------|
+//! | fast    | zstd 3 |
+//! | default | a few settings of xz and zstd 19 on the first part, then the best of them on the whole |
+//! | best    | extreme settings of xz and zstd 22 on the whole |
+//!
+//! Stored is always among them (but not for blocks, which have no tag for it). The result depends on the bytes and the
+//! effort alone.
+
+use super::xz_blocks;
+use crate::backend::Backend;
+use colkit_core::{Error, Result};
+use liblzma::stream::{Action, Check, Filters, LzmaOptions, Status, Stream as Xz};
+use zstd::zstd_safe::{CCtx, CParameter};
+
+/// How hard to try.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// Fast: zstd.
+    Fast,
+    /// Much smaller, in reasonable time.
+    #[default]
+    Default,
+    /// As small as can be, however long it takes.
+    Best,
+}
+
+/// One way to pack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// zstd at this level.
+    Zstd(i32),
+    /// xz with this preset; literal context bits, position bits, and the match length that is good enough.
+    Xz { preset: u32, lc: u32, pb: u32, nice: Option<u32> },
+}
+
+const EXTREME: u32 = 1 << 31;
+/// The settings of `xz -6`.
+pub const XZ_6: Way = Way::Xz { preset: 6, lc: 3, pb: 2, nice: None };
+/// Cheap enough to measure with, close enough to the rest to rank by.
+pub const MEASURE: Way = Way::Xz { preset: 4, lc: 3, pb: 2, nice: None };
+
+const DEFAULT_WAYS: [Way; 4] = [
+    XZ_6,
+    Way::Zstd(19),
+    Way::Xz { preset: 6, lc: 3, pb: 2, nice: Some(16) },
+    Way::Xz { preset: 6, lc: 4, pb: 0, nice: None },
+];
+const BEST_WAYS: [Way; 6] = [
+    Way::Xz { preset: 9 | EXTREME, lc: 3, pb: 2, nice: None },
+    Way::Xz { preset: 9 | EXTREME, lc: 4, pb: 0, nice: None },
+    Way::Xz { preset: 9 | EXTREME, lc: 0, pb: 0, nice: None },
+    Way::Xz { preset: 9 | EXTREME, lc: 3, pb: 2, nice: Some(16) },
+    Way::Xz { preset: 9 | EXTREME, lc: 1, pb: 3, nice: None },
+    Way::Zstd(22),
+];
+
+impl Effort {
+    /// The ways worth trying.
+    pub fn ways(self) -> &'static [Way] {
+        match self {
+            Effort::Fast => &[Way::Zstd(3)],
+            Effort::Default => &DEFAULT_WAYS,
+            Effort::Best => &BEST_WAYS,
+        }
+    }
+}
+
+impl Way {
+    /// Packs.
+    pub fn pack(self, data: &[u8]) -> Result<(Backend, Vec<u8>)> {
+        match self {
+            Way::Zstd(level) => Ok((Backend::Zstd, zstd(data, level)?)),
+            Way::Xz { preset, lc, pb, nice } => Ok((Backend::Xz, xz(data, preset, lc, pb, nice)?)),
+        }
+    }
+}
+
+fn failed_xz(e: liblzma::stream::Error) -> Error {
+    Error::data("xz_failed", format!("xz: {e}")).caused_by(e)
+}
+
+fn xz(data: &[u8], preset: u32, lc: u32, pb: u32, nice: Option<u32>) -> Result<Vec<u8>> {
+    let mut options = LzmaOptions::new_preset(preset).map_err(failed_xz)?;
+    // No larger than the data: what decoders reserve goes by it.
+    let most = if preset & !EXTREME >= 9 { 64 << 20 } else { 8 << 20 };
+    let size = u32::try_from(data.len()).unwrap_or(most).clamp(4096, most);
+    options.dict_size(size.checked_next_power_of_two().unwrap_or(most).min(most));
+    options.literal_context_bits(lc).literal_position_bits(0).position_bits(pb);
+    if let Some(nice) = nice {
+        options.nice_len(nice);
+    }
+    let mut filters = Filters::new();
+    filters.lzma2(&options);
+    let mut stream = Xz::new_stream_encoder(&filters, Check::Crc32).map_err(failed_xz)?;
+    let mut out = Vec::with_capacity(data.len() / 4 + 128);
+    loop {
+        let done = usize::try_from(stream.total_in()).unwrap_or(usize::MAX);
+        let rest = data.get(done..).unwrap_or_default();
+        match stream.process_vec(rest, &mut out, Action::Finish).map_err(failed_xz)? {
+            Status::StreamEnd => return Ok(out),
+            _ => out.reserve(out.len() / 2 + 1024),
+        }
+    }
+}
+
+fn zstd(data: &[u8], level: i32) -> Result<Vec<u8>> {
+    let failed = |code| Error::data("zstd_failed", format!("zstd: {}", zstd::zstd_safe::get_error_name(code)));
+    let mut context = CCtx::create();
+    let mut set = |p| context.set_parameter(p).map_err(failed);
+    set(CParameter::CompressionLevel(level))?;
+    set(CParameter::ContentSizeFlag(true))?;
+    // What is read in parts is not covered by the hash at the end of the file.
+    set(CParameter::ChecksumFlag(true))?;
+    let mut out = Vec::with_capacity(zstd::zstd_safe::compress_bound(data.len()));
+    context.compress2(&mut out, data).map_err(failed)?;
+    out.shrink_to_fit();
+    Ok(out)
+}
+
+/// How many bytes of `data` take, packed in a way that is quick and sees far back: to compare inputs by.
+pub fn quick_size(data: &[u8]) -> Result<usize> {
+    let failed = |code| Error::data("zstd_failed", format!("zstd: {}", zstd::zstd_safe::get_error_name(code)));
+    let mut context = CCtx::create();
+    let mut set = |p| context.set_parameter(p).map_err(failed);
+    set(CParameter::CompressionLevel(1))?;
+    set(CParameter::EnableLongDistanceMatching(true))?;
+    set(CParameter::WindowLog(26))?;
+    let mut out = Vec::with_capacity(zstd::zstd_safe::compress_bound(data.len()));
+    context.compress2(&mut out, data).map_err(failed)
+}
+
+/// Below this everything is tried on the whole.
+const PROBE_BELOW: usize = 96 << 10;
+/// How much is tried of what is longer.
+const PROBE: usize = 64 << 10;
+
+/// The way that packs `data` best, as far as a part of it tells.
+pub fn best_way(data: &[u8], effort: Effort) -> Result<Way> {
+    let ways = effort.ways();
+    let probe = data.get(..PROBE).filter(|_| effort != Effort::Best).unwrap_or(data);
+    let mut best = (usize::MAX, XZ_6);
+    for way in ways {
+        // A single way needs no measuring.
+        let size = if ways.len() > 1 { way.pack(probe)?.1.len() } else { 0 };
+        if size < best.0 {
+            best = (size, *way);
+        }
+    }
+    Ok(best.1)
+}
+
+/// Packs in the best of all ways, without storing.
+pub fn smallest_packed(data: &[u8], effort: Effort) -> Result<(Backend, Vec<u8>)> {
+    if effort == Effort::Default && data.len() > PROBE_BELOW {
+        return best_way(data, effort)?.pack(data);
+    }
+    let mut best: Option<(Backend, Vec<u8>)> = None;
+    // For what is tiny, even `fast` can afford the best zstd.
+    let ways = if effort == Effort::Fast && data.len() < 4096 { &[Way::Zstd(19)] } else { effort.ways() };
+    for way in ways {
+        let packed = way.pack(data)?;
+        if best.as_ref().is_none_or(|b| packed.1.len() < b.1.len()) {
+            best = Some(packed);
+        }
+    }
+    best.map_or_else(|| XZ_6.pack(data), Ok)
+}
+
+/// Packs in the smallest of all ways.
+pub fn smallest(data: &[u8], effort: Effort) -> Result<(Backend, Vec<u8>)> {
+    let packed = smallest_packed(data, effort)?;
+    if packed.1.len() < data.len() { Ok(packed) } else { Ok((Backend::Stored, data.to_vec())) }
+}
+
+/// Packs in the best way that parts can be joined from: xz.
+pub fn smallest_xz(data: &[u8], effort: Effort) -> Result<(Backend, Vec<u8>)> {
+    let is_xz = |way: &&Way| matches!(way, Way::Xz { .. });
+    let probe = data.get(..PROBE).filter(|_| effort != Effort::Best).unwrap_or(data);
+    let mut best = (usize::MAX, XZ_6);
+    for way in effort.ways().iter().filter(is_xz) {
+        let size = way.pack(probe)?.1.len();
+        if size < best.0 {
+            best = (size, *way);
+        }
+    }
+    best.1.pack(data)
+}
+
+/// Puts packed parts that follow each other together to one payload, if they are all xz; otherwise `None`.
+pub fn join(parts: &[(Backend, Vec<u8>)]) -> Option<Vec<u8>> {
+    let all = parts.iter().map(|(backend, bytes)| (*backend == Backend::Xz).then_some(&bytes[..]));
+    xz_blocks::join(&all.collect::<Option<Vec<_>>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    #[test]
+    fn every_way_gives_the_bytes_back() {
+        let data: Vec<u8> = (0..60_000u32).flat_map(|i| format!("{}\n", i * 7 % 1000).into_bytes()).collect();
+        for effort in [Effort::Fast, Effort::Default, Effort::Best] {
+            for way in effort.ways() {
+                for data in [&data[..], b"", b"x"] {
+                    let (backend, packed) = way.pack(data).unwrap();
+                    assert_eq!(backend.unpack(&Bytes::from(packed), 1 << 30).unwrap(), data, "{way:?}");
+                }
+            }
+            let (backend, packed) = smallest(&data, effort).unwrap();
+            assert!(packed.len() * 3 < data.len());
+            assert_eq!(backend.unpack(&packed.into(), 1 << 30).unwrap(), data);
+            assert_eq!(smallest(b"", effort).unwrap(), (Backend::Stored, Vec::new()));
+        }
+    }
+}

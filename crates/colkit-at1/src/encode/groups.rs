@@ -1,0 +1,239 @@
+//! Rows in groups, each column of each group packed alone: what qcolumnar, qjson and qjson2 are made of, written.
+//!
+//! See [`crate::codec::shape`] for the streams. Blocks go to a spool as soon as some groups are complete, so what is held is
+//! bounded by a batch of groups whatever the length of the input. A column's type holds for the whole file, so every
+//! block keeps both zone maps it could have until the end.
+
+use super::compress::{Effort, Way, best_way, smallest_packed};
+use super::put::{Joined, put_sv, put_uv};
+use super::spool::Spool;
+use crate::backend::Backend;
+use crate::number::parse_int;
+use colkit_core::drive::parallel;
+use colkit_core::{Result, Source};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How groups are made.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Rows of a group.
+    pub group_rows: usize,
+    /// Text that waits to be packed at most, as far as single groups allow.
+    pub batch_bytes: usize,
+    /// How hard to try.
+    pub effort: Effort,
+    /// Threads.
+    pub threads: usize,
+    /// Where to keep what does not fit into memory.
+    pub spill_folder: Option<PathBuf>,
+}
+
+/// Packed blocks that stay in memory.
+const IN_MEMORY: usize = 16 << 20;
+/// Columns shorter than this in their first group are tried in every way in every group.
+const SHORT: usize = 96 << 10;
+
+/// Takes rows and packs them.
+pub struct Groups {
+    settings: Settings,
+    /// The group being filled.
+    columns: Vec<Joined>,
+    /// Complete groups, column by column.
+    waiting: Vec<(usize, Joined)>,
+    waiting_bytes: usize,
+    /// For each column the way to pack it, once that is known.
+    ways: Vec<Option<Way>>,
+    facts: Vec<Facts>,
+    blocks: Spool,
+    rows: u64,
+}
+
+/// What is known about a block.
+#[derive(Clone, Copy)]
+struct Facts {
+    length: u64,
+    integers: Option<(i64, i64)>,
+    decimals: Option<(f64, f64)>,
+}
+
+/// What comes out.
+pub struct Finished {
+    /// Rows.
+    pub rows: u64,
+    /// Groups.
+    pub groups: u64,
+    /// The types of the columns.
+    pub kinds: Vec<u8>,
+    /// The index.
+    pub index: Vec<u8>,
+    /// The blocks.
+    pub blocks: Arc<dyn Source>,
+}
+
+impl Groups {
+    /// No rows yet, of `width` columns.
+    pub fn new(width: usize, settings: Settings) -> Self {
+        Groups {
+            columns: vec![Joined::default(); width],
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+            ways: vec![None; width],
+            facts: Vec::new(),
+            blocks: Spool::new(IN_MEMORY, settings.spill_folder.clone()),
+            rows: 0,
+            settings,
+        }
+    }
+
+    /// Appends a row of as many cells as there are columns.
+    #[inline]
+    pub fn push<'c>(&mut self, cells: impl Iterator<Item = &'c [u8]>) -> Result<()> {
+        cells.zip(&mut self.columns).for_each(|(cell, column)| column.push(cell));
+        self.rows += 1;
+        if self.rows.is_multiple_of(self.settings.group_rows as u64) { self.close_group() } else { Ok(()) }
+    }
+
+    /// Rows so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn close_group(&mut self) -> Result<()> {
+        for (k, column) in self.columns.iter_mut().enumerate() {
+            let column = std::mem::take(column);
+            self.waiting_bytes += column.bytes().len() + size_of::<Joined>();
+            self.waiting.push((k, column));
+        }
+        if self.waiting_bytes >= self.settings.batch_bytes { self.pack() } else { Ok(()) }
+    }
+
+    fn pack(&mut self) -> Result<()> {
+        let Settings { effort, threads, .. } = self.settings;
+        if effort == Effort::Default && self.facts.is_empty() {
+            let first = self.waiting.iter().take(self.ways.len()).collect();
+            let way = |(_, column): &(usize, Joined)| {
+                Ok(if column.bytes().len() < SHORT { None } else { Some(best_way(column.bytes(), effort)?) })
+            };
+            self.ways = parallel::map(first, threads, way)?;
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        self.waiting_bytes = 0;
+        let pack = |(k, column): (usize, Joined)| {
+            let cells = column.bytes();
+            let (backend, packed) = match self.ways.get(k).copied().flatten() {
+                Some(way) => way.pack(cells)?,
+                None => smallest_packed(cells, effort)?,
+            };
+            let tag = if backend == Backend::Xz { 0 } else { 1 };
+            Ok((tag, packed, integers(&column), decimals(&column)))
+        };
+        for (tag, packed, integers, decimals) in parallel::map(waiting, threads, pack)? {
+            self.blocks.write(&[tag])?;
+            self.blocks.write(&packed)?;
+            self.facts.push(Facts { length: packed.len() as u64 + 1, integers, decimals });
+        }
+        Ok(())
+    }
+
+    /// Packs what is left.
+    pub fn finish(mut self) -> Result<Finished> {
+        let width = self.ways.len();
+        if !self.rows.is_multiple_of(self.settings.group_rows as u64) {
+            self.close_group()?;
+        }
+        self.pack()?;
+        let of = |k: usize| self.facts.iter().skip(k).step_by(width.max(1));
+        let kind = |k: usize| match () {
+            () if self.facts.is_empty() => 0,
+            () if of(k).all(|f| f.integers.is_some()) => 1,
+            () if of(k).all(|f| f.decimals.is_some()) => 2,
+            () => 0,
+        };
+        let kinds: Vec<u8> = (0..width).map(kind).collect();
+        let mut index = Vec::new();
+        for (facts, kind) in self.facts.iter().zip(kinds.iter().cycle()) {
+            put_uv(facts.length, &mut index);
+            match (kind, facts.integers, facts.decimals) {
+                (1, Some((min, max)), _) => {
+                    put_sv(min, &mut index);
+                    put_sv(max, &mut index);
+                }
+                (2, _, Some((min, max))) => {
+                    index.extend_from_slice(&min.to_le_bytes());
+                    index.extend_from_slice(&max.to_le_bytes());
+                }
+                _ => {}
+            }
+        }
+        let groups = self.rows.div_ceil(self.settings.group_rows as u64);
+        Ok(Finished { rows: self.rows, groups, kinds, index, blocks: self.blocks.into_source()? })
+    }
+}
+
+impl Finished {
+    /// Appends what all `meta` of queryable codecs end with.
+    pub fn put_meta(&self, group_rows: usize, out: &mut Vec<u8>) {
+        put_uv(self.kinds.len() as u64, out);
+        put_uv(group_rows as u64, out);
+        put_uv(self.rows, out);
+        put_uv(self.groups, out);
+        out.extend_from_slice(&self.kinds);
+    }
+}
+
+/// The smallest and largest of a column of integers.
+fn integers(column: &Joined) -> Option<(i64, i64)> {
+    column.iter().map(parse_int).try_fold((i64::MAX, i64::MIN), |(min, max), n| Some((min.min(n?), max.max(n?))))
+}
+
+/// The smallest and largest of a column of JSON numbers, as floats.
+fn decimals(column: &Joined) -> Option<(f64, f64)> {
+    let value = |cell: &[u8]| {
+        if !is_json_number(cell) {
+            return None;
+        }
+        std::str::from_utf8(cell).ok()?.parse::<f64>().ok().filter(|v| v.is_finite())
+    };
+    let infinity = f64::INFINITY;
+    column.iter().map(value).try_fold((infinity, -infinity), |(min, max), n| Some((min.min(n?), max.max(n?))))
+}
+
+/// Whether a text is `-?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?`.
+pub fn is_json_number(text: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let whole = digits(text);
+    if whole == 0 || (whole > 1 && text.first() == Some(&b'0')) {
+        return false;
+    }
+    let mut rest = text.get(whole..).unwrap_or_default();
+    if let Some(after) = rest.strip_prefix(b".") {
+        let fraction = digits(after);
+        if fraction == 0 {
+            return false;
+        }
+        rest = after.get(fraction..).unwrap_or_default();
+    }
+    if let [b'e' | b'E', after @ ..] = rest {
+        let after = after.strip_prefix(b"+").or_else(|| after.strip_prefix(b"-")).unwrap_or(after);
+        let exponent = digits(after);
+        return exponent > 0 && exponent == after.len();
+    }
+    rest.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_numbers() {
+        for good in ["0", "-1", "10.50", "1e5", "1E+5", "-0", "0.1e-7", "123456789012345678901234567890"] {
+            assert!(is_json_number(good.as_bytes()), "{good}");
+        }
+        for bad in ["", "-", "01", ".5", "5.", "+1", "1e", "1e+", "nan", "0x1", "1 ", "1.e3", "--1"] {
+            assert!(!is_json_number(bad.as_bytes()), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Qcolumnar (7), written row by row. See [`crate::codec::shape`] for the streams.
+
+use super::columnar::Shape;
+use super::groups::{Groups, Settings};
+use super::lines::{field_count, fields};
+use super::put::{Joined, put_lp, put_uv};
+use super::set::Stream;
+use super::whole::Set;
+use colkit_core::{Error, Result};
+
+/// Takes lines and makes a queryable table of them.
+pub struct Qcolumnar {
+    shape: Shape,
+    groups: Groups,
+    group_rows: usize,
+    modes: Vec<u8>,
+    verbatim: Joined,
+}
+
+/// More lines that are not rows than this are no table any more.
+const MOST_VERBATIM: usize = 128 << 20;
+
+impl Qcolumnar {
+    /// No lines yet.
+    pub fn new(shape: Shape, settings: Settings) -> Self {
+        let group_rows = settings.group_rows;
+        Qcolumnar {
+            shape,
+            groups: Groups::new(shape.columns, settings),
+            group_rows,
+            modes: Vec::new(),
+            verbatim: Joined::default(),
+        }
+    }
+
+    /// Appends a line.
+    #[inline]
+    pub fn line(&mut self, line: &[u8]) -> Result<()> {
+        let is_header = self.shape.header && self.modes.is_empty();
+        if is_header || field_count(line, self.shape.delimiter) != self.shape.columns {
+            return self.verbatim(line);
+        }
+        self.modes.push(1);
+        self.groups.push(fields(line, self.shape.delimiter).map(|f| f.raw))
+    }
+
+    /// Appends a line that is not a row.
+    pub fn verbatim(&mut self, line: &[u8]) -> Result<()> {
+        self.modes.push(0);
+        self.verbatim.push(line);
+        if self.verbatim.bytes().len() > MOST_VERBATIM {
+            return Err(Error::data("too_irregular", "too many lines do not have the columns of the others"));
+        }
+        Ok(())
+    }
+
+    /// Appends a row, cell by cell: texts without line end, quoted where they need it.
+    pub fn row<'c>(&mut self, cells: impl Iterator<Item = &'c [u8]>) -> Result<()> {
+        self.modes.push(1);
+        self.groups.push(cells)
+    }
+
+    /// All streams.
+    pub fn finish(self, trailing: bool) -> Result<Set> {
+        let mut meta = Vec::new();
+        put_uv(self.modes.len() as u64, &mut meta);
+        meta.push(u8::from(trailing));
+        put_lp(&[self.shape.delimiter], &mut meta);
+        let finished = self.groups.finish()?;
+        finished.put_meta(self.group_rows, &mut meta);
+        let streams = vec![
+            Stream::new("meta", meta),
+            Stream::new("row_modes", self.modes),
+            Stream::new("verbatim", self.verbatim.into_bytes()),
+            Stream::new("index", finished.index),
+        ];
+        Ok(Set { streams, stored: vec![("blocks".into(), finished.blocks)] })
+    }
+}

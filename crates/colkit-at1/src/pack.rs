@@ -1,0 +1,513 @@
+//! Packing: a file becomes an AT-1 file, as small as can be and never believed until it has been restored.
+//!
+//! 1. Sniff the beginning; a few codecs are worth trying.
+//! 2. Try them on a sample if there are several.
+//! 3. Encode the whole: queryable codecs by row groups, others at once or, beyond a size, in frames.
+//! 4. Compare with RAW; keep the smaller.
+//! 5. Restore what was made and compare its length and hash with the original's. Only then does the sink get it.
+//!
+//! What is made depends on the input and the options only, not on the number of threads.
+
+use crate::backend::Backend;
+use crate::container::Codec;
+use crate::encode::columnar;
+use crate::encode::compress::{self, Effort, XZ_6};
+use crate::encode::groups::Settings;
+use crate::encode::qcolumnar::Qcolumnar;
+use crate::encode::qjson::{self, Qjson};
+use crate::encode::set::Stream;
+use crate::encode::sniff::{self, Plan};
+use crate::encode::spool::{Chunks, Parts, Spool};
+use crate::encode::whole::{Set, head, streaming_head, trailer};
+use crate::encode::{binary, json, lines, log, osm, put, ssh, vcf};
+use crate::restore::{Integrity, RestoreOptions, restore_with};
+use colkit_core::{ByteRange, Class, Error, Result, Sink, Source, available_threads};
+use sha2::{Digest, Sha256};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What matters most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Aim {
+    /// Tables and JSON lines can be queried while packed.
+    #[default]
+    Queryable,
+    /// The fewest bytes.
+    Smallest,
+}
+
+/// How to pack.
+#[derive(Clone, Debug)]
+pub struct PackOptions {
+    /// The codec to use, instead of finding it.
+    pub codec: Option<Codec>,
+    /// What matters most.
+    pub aim: Aim,
+    /// How hard to try.
+    pub effort: Effort,
+    /// Write frames even if the file is small. Long files are written in frames anyway, unless they are queryable.
+    pub stream: bool,
+    /// Threads to use.
+    pub threads: usize,
+    /// Memory to use, roughly, in bytes. Decides how long frames are and beyond which length files are written in them.
+    pub memory: u64,
+    /// Where to keep what does not fit into memory; `None` is the system's folder for temporary files.
+    pub spill_folder: Option<PathBuf>,
+}
+
+impl Default for PackOptions {
+    fn default() -> Self {
+        PackOptions {
+            codec: None,
+            aim: Aim::default(),
+            effort: Effort::default(),
+            stream: false,
+            threads: available_threads(),
+            memory: 512 << 20,
+            spill_folder: None,
+        }
+    }
+}
+
+/// What packing did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackSummary {
+    /// How the content was taken apart.
+    pub codec: Codec,
+    /// Whether it was written in frames.
+    pub streaming: bool,
+    /// Bytes before.
+    pub input_bytes: u64,
+    /// Bytes after.
+    pub output_bytes: u64,
+}
+
+impl PackOptions {
+    /// Longest file that is encoded in one piece by codecs that hold all of it, several times over.
+    fn longest_whole(&self) -> u64 {
+        self.memory / 8
+    }
+
+    /// Bytes of a frame.
+    fn frame_bytes(&self) -> u64 {
+        (self.memory / 32).clamp(64 << 10, 64 << 20)
+    }
+
+    /// Text of a group at most, and of groups that wait to be packed.
+    fn group_bytes(&self) -> usize {
+        usize::try_from(self.memory / 24).unwrap_or(usize::MAX).clamp(64 << 10, 64 << 20)
+    }
+}
+
+/// What is looked at to find the codec.
+const HEAD: u64 = 1 << 20;
+/// What is encoded to compare codecs.
+const SAMPLE: usize = 512 << 10;
+/// Rows of a group, where rows are not very long.
+const GROUP_ROWS: usize = 65_536;
+/// What of a file in frames stays in memory.
+const IN_MEMORY: usize = 32 << 20;
+
+/// A packed file that has not been verified yet.
+struct Packed {
+    codec: Codec,
+    streaming: bool,
+    body: Parts,
+}
+
+impl Packed {
+    fn size(&self) -> u64 {
+        self.body.size()
+    }
+}
+
+/// Packs the file at `source`. The sink is committed once the packed file has been restored and found equal.
+pub fn pack(source: &dyn Source, mut sink: Box<dyn Sink>, options: &PackOptions) -> Result<PackSummary> {
+    let (file, summary) = pack_verified(source, options)?;
+    file.copy_to(sink.as_mut())?;
+    sink.commit()?;
+    Ok(summary)
+}
+
+/// The packed and verified file.
+pub(crate) fn pack_verified(source: &dyn Source, options: &PackOptions) -> Result<(Parts, PackSummary)> {
+    let packer = Packer { source, options, hash: hash(source)? };
+    let plan = packer.choose()?;
+    let packed = match packer.encode(plan) {
+        Ok(packed) => packer.or_raw(packed)?,
+        // The text is not what its beginning promised.
+        Err(e) if e.class() == Class::Data => packer.raw()?,
+        Err(e) => return Err(e),
+    };
+    if let Some(done) = packer.verified(packed)? {
+        return Ok(done);
+    }
+    let raw = packer.raw()?;
+    packer.verified(raw)?.ok_or_else(|| {
+        Error::data("not_exact", "the packed file does not restore to the original")
+            .hint("the input may have changed while it was packed")
+    })
+}
+
+fn hash(source: &dyn Source) -> Result<[u8; 32]> {
+    let mut hash = Sha256::new();
+    let mut at = 0;
+    while at < source.size() {
+        let range = ByteRange::between(at, source.size().min(at + (1 << 20)));
+        hash.update(&source.read(range)?);
+        at = range.end();
+    }
+    Ok(hash.finalize().into())
+}
+
+struct Packer<'a> {
+    source: &'a dyn Source,
+    options: &'a PackOptions,
+    hash: [u8; 32],
+}
+
+impl Packer<'_> {
+    fn read(&self, start: u64, length: u64) -> Result<Vec<u8>> {
+        let start = start.min(self.source.size());
+        let end = self.source.size().min(start.saturating_add(length));
+        Ok(self.source.read(ByteRange::between(start, end))?.into())
+    }
+
+    /// The plan that makes the smallest file, as far as a sample tells.
+    fn choose(&self) -> Result<Plan> {
+        let mut start = self.read(0, HEAD)?;
+        if start.len() as u64 == HEAD && self.source.size() > HEAD {
+            start.truncate(memchr::memrchr(b'\n', &start).map_or(start.len(), |at| at + 1));
+        }
+        if let Some(codec) = self.options.codec {
+            return Ok(sniff::plan_for(codec, &start));
+        }
+        let plans = sniff::plans(&start, self.options.aim == Aim::Queryable);
+        if let [only] = plans[..] {
+            return Ok(only);
+        }
+        let end = start.get(..SAMPLE.min(start.len())).and_then(|s| memchr::memrchr(b'\n', s));
+        let sample = end.filter(|_| start.len() > SAMPLE).and_then(|at| start.get(..=at)).unwrap_or(&start);
+        let mut best: Option<(u64, Plan)> = None;
+        for plan in plans {
+            let size = self.set(plan, sample)?.pack(Effort::Default, self.options.threads)?.size();
+            if best.is_none_or(|(least, _)| size < least) {
+                best = Some((size, plan));
+            }
+        }
+        Ok(best.map_or(Plan::Raw, |(_, plan)| plan))
+    }
+
+    fn settings(&self, text: &[u8]) -> Settings {
+        let lines = memchr::memchr_iter(b'\n', text).count() + 1;
+        let batch_bytes = self.options.group_bytes();
+        let group_rows = (batch_bytes / (text.len() / lines + 1)).clamp(64, GROUP_ROWS);
+        let PackOptions { effort, threads, spill_folder, .. } = self.options.clone();
+        Settings { group_rows, batch_bytes, effort, threads, spill_folder }
+    }
+
+    /// The streams of a text that is in memory.
+    fn set(&self, plan: Plan, text: &[u8]) -> Result<Set> {
+        let PackOptions { effort, threads, .. } = *self.options;
+        let streams = match plan {
+            Plan::Raw => vec![Stream::new("raw", text.to_vec())],
+            Plan::Columnar(shape) => columnar::encode(text, shape, effort, threads)?,
+            Plan::Qcolumnar(shape) => {
+                let mut table = Qcolumnar::new(shape, self.settings(text));
+                let (lines, trailing) = lines::split(text);
+                lines.into_iter().try_for_each(|line| table.line(line))?;
+                return table.finish(trailing);
+            }
+            Plan::Other(codec) => match codec {
+                Codec::Ssh => ssh::encode(text),
+                Codec::Json => json::encode_lines(text),
+                Codec::Osm => osm::encode(text),
+                Codec::Vcf => vcf::encode(text),
+                Codec::Jsondoc => json::encode_document(text),
+                Codec::Dicom => binary::encode_image(text, effort)?,
+                Codec::Embed => {
+                    let (header, width) = binary::npy_layout(text).unwrap_or((text.len(), 1));
+                    binary::encode_array(text, header, width)
+                }
+                Codec::Qjson | Codec::Qjson2 => {
+                    let (lines, trailing) = lines::split(text);
+                    let mut json = self.qjson(codec, lines.iter().copied(), text);
+                    lines.into_iter().try_for_each(|line| json.line(line))?;
+                    return json.finish(trailing);
+                }
+                _ => log::encode(text),
+            },
+        };
+        Ok(streams.into())
+    }
+
+    fn qjson<'t>(&self, codec: Codec, lines: impl Iterator<Item = &'t [u8]>, text: &[u8]) -> Qjson {
+        let several = codec == Codec::Qjson2;
+        let templates = qjson::templates(lines);
+        let templates = templates.into_iter().filter(|t| !several || t.uses >= 2).collect();
+        Qjson::new(templates, several, &self.settings(text))
+    }
+
+    fn encode(&self, plan: Plan) -> Result<Packed> {
+        let PackOptions { effort, threads, stream, .. } = *self.options;
+        if plan == Plan::Raw {
+            return self.raw();
+        }
+        let size = self.source.size();
+        if stream || (size > self.options.longest_whole() && !plan.is_queryable()) {
+            return self.frames(plan);
+        }
+        let set = if size > self.options.longest_whole() {
+            self.long_queryable(plan)?
+        } else {
+            self.set(plan, &self.read(0, size)?)?
+        };
+        let mut body = Parts::default();
+        body.push_bytes(head(plan.codec()));
+        body.append(set.pack(effort, threads)?);
+        Ok(Packed { codec: plan.codec(), streaming: false, body })
+    }
+
+    /// A queryable file, read and packed piece by piece.
+    fn long_queryable(&self, plan: Plan) -> Result<Set> {
+        let mut chunks = Chunks::new(self.source, 4 << 20);
+        let beginning = self.read(0, HEAD)?;
+        let mut trailing = false;
+        match plan {
+            Plan::Qcolumnar(shape) => {
+                let mut table = Qcolumnar::new(shape, self.settings(&beginning));
+                while let Some(chunk) = chunks.next()? {
+                    let (lines, end) = lines::split(&chunk);
+                    lines.into_iter().try_for_each(|line| table.line(line))?;
+                    trailing = end;
+                }
+                table.finish(trailing)
+            }
+            _ => {
+                // Shapes may come late: look at places all over the file.
+                let mut looks = Vec::new();
+                for i in 0..16 {
+                    let piece = self.read(self.source.size() / 16 * i, HEAD)?;
+                    let from = if i == 0 { 0 } else { memchr::memchr(b'\n', &piece).map_or(piece.len(), |at| at + 1) };
+                    let to = memchr::memrchr(b'\n', &piece).unwrap_or(0).max(from);
+                    looks.extend_from_slice(piece.get(from..to).unwrap_or_default());
+                    looks.push(b'\n');
+                }
+                let mut json = self.qjson(plan.codec(), looks.split(|b| *b == b'\n'), &beginning);
+                while let Some(chunk) = chunks.next()? {
+                    let (lines, end) = lines::split(&chunk);
+                    lines.into_iter().try_for_each(|line| json.line(line))?;
+                    trailing = end;
+                }
+                json.finish(trailing)
+            }
+        }
+    }
+
+    /// Structured frames, one after another; any that is smaller raw is written raw.
+    fn frames(&self, plan: Plan) -> Result<Packed> {
+        let PackOptions { effort, threads, .. } = *self.options;
+        let mut spool = Spool::new(IN_MEMORY, self.options.spill_folder.clone());
+        spool.write(&streaming_head(plan.codec()))?;
+        let mut frames = Frames::new(self.source, plan, self.options)?;
+        let mut first = true;
+        while let Some((plan, text)) = frames.next(first)? {
+            first = false;
+            let set = match plan {
+                Plan::Other(Codec::Embed) => binary::encode_array(&text, frames.header_of(&text), frames.width).into(),
+                plan => self.set(plan, &text)?,
+            };
+            let structured = set.pack(effort, threads)?;
+            let raw = raw_if_smaller(&text, structured.size(), effort)?;
+            let (method, payload) = match raw {
+                Some(raw) => (1, raw),
+                None => (0, structured.read(ByteRange::between(0, structured.size()))?.to_vec()),
+            };
+            put_frame(method, &payload, &mut spool)?;
+        }
+        let mut body = Parts::default();
+        body.push(spool.into_source()?);
+        Ok(Packed { codec: plan.codec(), streaming: true, body })
+    }
+
+    /// The file as it is, packed.
+    fn raw(&self) -> Result<Packed> {
+        let (size, effort) = (self.source.size(), self.options.effort);
+        let mut body = Parts::default();
+        if size <= self.options.longest_whole() && !self.options.stream {
+            body.push_bytes(head(Codec::Raw));
+            body.push_bytes(raw_payload(&self.read(0, size)?, effort)?);
+            return Ok(Packed { codec: Codec::Raw, streaming: false, body });
+        }
+        let mut spool = Spool::new(IN_MEMORY, self.options.spill_folder.clone());
+        spool.write(&streaming_head(Codec::Raw))?;
+        // Several frames at once, so many that it does not depend on the number of threads.
+        const AT_ONCE: u64 = 4;
+        let frame = self.options.frame_bytes();
+        let mut at = 0;
+        while at < size {
+            let starts: Vec<u64> = (0..AT_ONCE).map(|i| at + i * frame).filter(|start| *start < size).collect();
+            at += AT_ONCE * frame;
+            let pack = |start| raw_payload(&self.read(start, frame)?, effort);
+            for payload in colkit_core::drive::parallel::map(starts, self.options.threads.min(4), pack)? {
+                put_frame(1, &payload, &mut spool)?;
+            }
+        }
+        body.push(spool.into_source()?);
+        Ok(Packed { codec: Codec::Raw, streaming: true, body })
+    }
+
+    /// What was made, or RAW if that is smaller and no codec was asked for.
+    fn or_raw(&self, packed: Packed) -> Result<Packed> {
+        if packed.codec == Codec::Raw || self.options.codec.is_some() {
+            return Ok(packed);
+        }
+        let size = self.source.size();
+        if packed.streaming || size > self.options.longest_whole() {
+            // Frames have been compared one by one; of a long table a few places tell enough.
+            let places = 4;
+            let (mut sampled, mut as_raw) = (0u64, 0u64);
+            for i in 0..places {
+                let piece = self.read(size / places * i, HEAD)?;
+                sampled += piece.len() as u64;
+                as_raw += compress::smallest(&piece, Effort::Default)?.1.len() as u64;
+            }
+            let close =
+                u128::from(packed.size()) * u128::from(sampled) * 20 > u128::from(as_raw) * u128::from(size) * 19;
+            if packed.streaming || !close {
+                return Ok(packed);
+            }
+            let raw = self.raw()?;
+            return Ok(if raw.size() < packed.size() { raw } else { packed });
+        }
+        let text = self.read(0, size)?;
+        let Some(payload) = raw_if_smaller(&text, packed.size(), self.options.effort)? else { return Ok(packed) };
+        let mut body = Parts::default();
+        body.push_bytes(head(Codec::Raw));
+        body.push_bytes(payload);
+        Ok(if body.size() < packed.size() { Packed { codec: Codec::Raw, streaming: false, body } } else { packed })
+    }
+
+    /// The complete file, if restoring it gives the original.
+    fn verified(&self, packed: Packed) -> Result<Option<(Parts, PackSummary)>> {
+        let Packed { codec, streaming, body: mut file } = packed;
+        file.push_bytes(trailer(self.hash));
+        let options = RestoreOptions {
+            threads: self.options.threads,
+            integrity: Integrity::Require,
+            ..RestoreOptions::default()
+        };
+        let restored = restore_with(&file, &options, &mut |_| Ok(()));
+        if !restored.is_ok_and(|r| r.verified && r.bytes == self.source.size()) {
+            return Ok(None);
+        }
+        let summary = PackSummary { codec, streaming, input_bytes: self.source.size(), output_bytes: file.size() };
+        Ok(Some((file, summary)))
+    }
+}
+
+/// A backend byte and packed bytes.
+fn raw_payload(text: &[u8], effort: Effort) -> Result<Vec<u8>> {
+    let way = match effort {
+        Effort::Default if text.len() > 64 << 10 => {
+            let (backend, bytes) = XZ_6.pack(text)?;
+            if bytes.len() < text.len() { (backend, bytes) } else { (Backend::Stored, text.to_vec()) }
+        }
+        effort => compress::smallest(text, effort)?,
+    };
+    Ok([&[way.0.id()][..], &way.1].concat())
+}
+
+/// Below this RAW is tried, not estimated.
+const ESTIMATE: usize = 512 << 10;
+
+/// The raw payload of a text, if it is smaller than `size`. Where a quick look says clearly that it is not, nothing more is
+/// done: packing all of it would take longer than everything else.
+fn raw_if_smaller(text: &[u8], size: u64, effort: Effort) -> Result<Option<Vec<u8>>> {
+    if effort == Effort::Default && text.len() > ESTIMATE {
+        let middle = text.get(text.len() / 2..).and_then(|t| t.get(..ESTIMATE.min(t.len()))).unwrap_or_default();
+        let (quick, exact) = (compress::quick_size(middle)?.max(1) as u64, XZ_6.pack(middle)?.1.len() as u64);
+        let expected = u128::from(compress::quick_size(text)? as u64) * u128::from(exact) / u128::from(quick);
+        if u128::from(size) * 100 < expected * 85 {
+            return Ok(None);
+        }
+    }
+    let payload = raw_payload(text, effort)?;
+    Ok((payload.len() as u64 <= size).then_some(payload))
+}
+
+fn put_frame(method: u8, payload: &[u8], spool: &mut Spool) -> Result<()> {
+    let mut header = Vec::new();
+    put::put_uv(payload.len() as u64 + 1, &mut header);
+    header.push(method);
+    spool.write(&header)?;
+    spool.write(payload)
+}
+
+/// Cuts a file into what frames are made of.
+struct Frames<'a> {
+    chunks: Chunks<'a>,
+    source: &'a dyn Source,
+    plan: Plan,
+    at: u64,
+    /// Arrays: the bytes of an element, and of what comes before the first.
+    width: usize,
+    header: usize,
+    /// Bytes of a frame.
+    length: u64,
+    /// Bytes of a frame that cannot be cut.
+    most: u64,
+}
+
+impl<'a> Frames<'a> {
+    fn new(source: &'a dyn Source, plan: Plan, options: &PackOptions) -> Result<Self> {
+        let start = source.read(ByteRange::between(0, source.size().min(HEAD)))?;
+        let (header, width) = binary::npy_layout(&start).unwrap_or((0, 1));
+        let (length, most) = (options.frame_bytes(), options.longest_whole());
+        Ok(Frames { chunks: Chunks::new(source, length), source, plan, at: 0, width, header, length, most })
+    }
+
+    fn header_of(&self, text: &[u8]) -> usize {
+        if self.at == text.len() as u64 { self.header } else { 0 }
+    }
+
+    /// The next piece, and how to encode it.
+    fn next(&mut self, first: bool) -> Result<Option<(Plan, Vec<u8>)>> {
+        let plan = match self.plan {
+            // Only the first piece of a table has its header.
+            Plan::Columnar(shape) if !first => Plan::Columnar(columnar::Shape { header: false, ..shape }),
+            Plan::Qcolumnar(shape) if !first => Plan::Qcolumnar(columnar::Shape { header: false, ..shape }),
+            Plan::Other(Codec::Embed) => {
+                let whole = self.length / self.width as u64 * self.width as u64;
+                let length = if first { whole + self.header as u64 } else { whole };
+                let range = ByteRange::between(self.at, self.source.size().min(self.at + length));
+                self.at = range.end();
+                let text = self.source.read(range)?;
+                return Ok((!text.is_empty()).then(|| (self.plan, text.to_vec())));
+            }
+            Plan::Other(Codec::Jsondoc | Codec::Dicom) if self.source.size() <= self.most => {
+                let range = ByteRange::between(self.at, self.source.size());
+                self.at = range.end();
+                let text = self.source.read(range)?;
+                return Ok((!text.is_empty()).then(|| (self.plan, text.to_vec())));
+            }
+            Plan::Other(Codec::Jsondoc | Codec::Dicom) => {
+                return Err(Error::data("too_long", "a document of this length is not taken apart"));
+            }
+            plan => plan,
+        };
+        Ok(self.chunks.next()?.map(|text| (plan, text)))
+    }
+}
+
+/// Packs several files into one. Names are relative, with `/` between segments.
+pub fn pack_bundle(
+    files: &[(String, Arc<dyn Source>)],
+    mut sink: Box<dyn Sink>,
+    options: &PackOptions,
+) -> Result<Vec<(String, PackSummary)>> {
+    let (file, summaries) = crate::encode::bundle::pack(files, options)?;
+    file.copy_to(sink.as_mut())?;
+    sink.commit()?;
+    Ok(summaries)
+}
