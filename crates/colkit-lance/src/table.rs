@@ -59,31 +59,28 @@ const SPLIT_BYTES: u64 = 16 << 20;
 /// Rows of a split that are worth a split of their own, however narrow.
 const SPLIT_ROWS: u64 = 64 << 10;
 
+/// Splits at most: rows that take no bytes (nulls, constants) can be claimed in any number.
+const MOST_SPLITS: u64 = 1 << 16;
+
 fn split_rows(rows: u64, bytes: u64) -> u64 {
     let by_bytes = SPLIT_BYTES / bytes.div_ceil(rows.max(1)).max(1);
-    by_bytes.min((rows / 8).max(SPLIT_ROWS)).max(1024).next_multiple_of(1024)
+    let wanted = by_bytes.min((rows / 8).max(SPLIT_ROWS)).max(1024);
+    wanted.max(rows / MOST_SPLITS).saturating_add(1023) / 1024 * 1024
 }
 
 async fn splits(file: Arc<LanceFile>, io: Io, nodes: Vec<Arc<Node>>, rows: Range<u64>) -> Result<Vec<Split>> {
-    let mut columns: Vec<usize> = nodes.iter().flat_map(|n| n.columns()).collect();
-    if columns.is_empty() {
-        // Nothing to read, but the number of rows should still be one that the file can prove.
-        columns.extend(file.fields.roots.iter().flat_map(Node::columns).take(1));
-    }
+    // Without columns there is nothing to read, but the number of rows should still be one that the file can prove.
+    let witnesses: Vec<&Node> = match nodes.is_empty() {
+        true => file.fields.roots.iter().take(1).collect(),
+        false => nodes.iter().map(AsRef::as_ref).collect(),
+    };
+    let mut columns: Vec<usize> = witnesses.iter().flat_map(|n| n.columns()).collect();
     columns.sort_unstable();
     columns.dedup();
     file.prepare(&io, &columns).await?;
-    for node in if nodes.is_empty() {
-        file.fields.roots.iter().take(1).collect()
-    } else {
-        nodes.iter().map(AsRef::as_ref).collect::<Vec<_>>()
-    } {
-        file.check_length(node)?;
-    }
-    if nodes.is_empty() {
-        columns.clear();
-    }
-    let metadata: Vec<_> = columns.iter().filter_map(|c| file.container.known_column(*c)).collect();
+    witnesses.iter().try_for_each(|node| file.check_length(node))?;
+    let read = if nodes.is_empty() { &[] } else { columns.as_slice() };
+    let metadata: Vec<_> = read.iter().filter_map(|c| file.container.known_column(*c)).collect();
     let bytes = metadata.iter().flat_map(|m| m.ranges()).map(|r| r.len()).fold(0, u64::saturating_add);
     let step = split_rows(file.fields.rows, bytes);
     let mut splits = Vec::new();

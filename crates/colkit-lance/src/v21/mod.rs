@@ -19,6 +19,7 @@ mod layers;
 mod messages;
 mod mini_block;
 mod per_value;
+mod runs;
 mod search;
 
 use crate::container::bad_metadata;
