@@ -126,10 +126,10 @@ fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, talk: &mut Talk
     for change in &changed {
         talk.say(&format!("  {change}"))?;
     }
-    talk.command(&format!("colkit cat {to} --columns sym,price --explain"))?;
+    talk.command(&format!("colkit cat {to} --columns quantity,note --explain"))?;
     let input = Input::path(&file)?;
     let opened = Opening::default().open(&input)?;
-    for batch in opened.scan(&Scan::of(Projection::named(&opened.schema(), ["sym", "price"])?))? {
+    for batch in opened.scan(&Scan::of(Projection::named(&opened.schema(), ["quantity", "note"])?))? {
         batch?;
     }
     let pruned = input.read_count().bytes;
