@@ -1,6 +1,7 @@
-#!/bin/sh
+#!/bin/bash
 # Speed of restoring, against the reference decoder, in one run: bench.sh [MEGABYTES] [TIMES]
-# Prints seconds (best of TIMES) for the reference, for us on one thread and on all, and the ratios.
+# For the reference, for us on one thread and on all: best wall time of TIMES runs, and CPU time (user + sys) per run.
+# Wall times mean something only on a quiet machine, so the load is printed too; CPU times hold in any case.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -10,16 +11,29 @@ files=${AT1_BENCH_FILES:-$target/at1-bench}
 megabytes=${1:-200}
 times=${2:-3}
 threads=$(nproc)
+TIMEFORMAT='%U %S'
 
-CARGO_TARGET_DIR="$oracle_target" cargo build -q --release --manifest-path "$here/Cargo.toml"
+CARGO_TARGET_DIR="$oracle_target" cargo build -q --release --locked --manifest-path "$here/Cargo.toml"
 cargo build -q --release --manifest-path "$root/Cargo.toml" -p colkit-at1 --example restore --example bench_files
 mkdir -p "$files"
 [ -f "$files/streaming-zstd.at1" ] || "$target/release/examples/bench_files" "$files" "$megabytes"
-printf '%-20s %10s %10s %10s %8s %8s\n' file reference 1-thread "$threads-threads" ratio-1 "ratio-$threads"
+scratch=$(mktemp)
+trap 'rm -f "$scratch"' EXIT
+
+# Best wall seconds and CPU seconds per run of a program that prints its best time.
+measure() {
+    local cpu
+    cpu=$({ time "$@" >"$scratch"; } 2>&1)
+    echo "$(cut -d' ' -f1 "$scratch") $(echo "$cpu" | awk -v n="$times" '{ printf "%.3f", ($1 + $2) / n }')"
+}
+
+echo "load before: $(cut -d' ' -f1-3 /proc/loadavg), $threads cores"
+printf '%-16s %21s %21s %21s %9s %9s\n' file "reference wall/cpu" "1 thread wall/cpu" "$threads threads wall/cpu" cpu-ratio "wall-ratio"
 for file in "$files"/*.at1; do
-    reference=$("$oracle_target/release/at1-oracle" time "$times" "$file" | cut -d' ' -f1)
-    one=$("$target/release/examples/restore" time "$times" 1 "$file" | cut -d' ' -f1)
-    many=$("$target/release/examples/restore" time "$times" "$threads" "$file" | cut -d' ' -f1)
-    awk -v n="$(basename "$file" .at1)" -v r="$reference" -v o="$one" -v m="$many" \
-        'BEGIN { printf "%-20s %10.3f %10.3f %10.3f %8.2f %8.2f\n", n, r, o, m, r / o, r / m }'
+    read -r rw rc <<<"$(measure "$oracle_target/release/at1-oracle" time "$times" "$file")"
+    read -r ow oc <<<"$(measure "$target/release/examples/restore" time "$times" 1 "$file")"
+    read -r mw mc <<<"$(measure "$target/release/examples/restore" time "$times" "$threads" "$file")"
+    awk -v n="$(basename "$file" .at1)" -v rw="$rw" -v rc="$rc" -v ow="$ow" -v oc="$oc" -v mw="$mw" -v mc="$mc" 'BEGIN {
+        printf "%-16s %11.2f /%8.2f %11.2f /%8.2f %11.2f /%8.2f %9.2f %9.2f\n", n, rw, rc, ow, oc, mw, mc, rc / oc, rw / mw }'
 done
+echo "load after: $(cut -d' ' -f1-3 /proc/loadavg); cpu-ratio: reference / 1 thread; wall-ratio: reference / $threads threads"
