@@ -197,7 +197,7 @@ fn measure(format: &Arc<dyn Format>, table: &RecordBatch, lines: &mut Vec<Line>)
         lines.push(Line { format: format.name(), job, ours, bare });
     };
     let whole = 1 << 30;
-    let streamed = 8 << 20;
+    let streamed = 64 << 20;
     line(
         "read, 1 thread, against libdeflate",
         best(
@@ -219,7 +219,7 @@ fn measure(format: &Arc<dyn Format>, table: &RecordBatch, lines: &mut Vec<Line>)
         ),
     );
     line(
-        "read in 8 MiB, 1 thread, against zlib-rs",
+        "read in 64 MiB, 1 thread, against zlib-rs",
         best(
             ROUNDS,
             || read(format, &bytes, streamed, 1),

@@ -205,6 +205,9 @@ impl LengthStrings {
     pub fn read(&mut self, piece: &mut &[u8], rows: usize, bytes: usize) -> Result<()> {
         while !piece.is_empty() && self.rows() < rows && (self.bytes.len() < bytes || self.string_left.is_some()) {
             let Some(left) = self.string_left else {
+                if self.length_filled == 0 && self.skip == 0 && self.read_whole_strings(piece, rows, bytes) {
+                    continue;
+                }
                 self.read_length(piece)?;
                 continue;
             };
@@ -219,6 +222,32 @@ impl LengthStrings {
             self.end_string_if_complete();
         }
         Ok(())
+    }
+
+    /// The quick way: strings that lie in the piece with their lengths and break no rule. Stops at the first that does
+    /// not, which then goes the slow way. Returns whether there was any.
+    fn read_whole_strings(&mut self, piece: &mut &[u8], rows: usize, bytes: usize) -> bool {
+        let before = self.rows();
+        let wanted = rows - before;
+        self.offsets.reserve(wanted.min(piece.len() / 4));
+        self.bytes.reserve(bytes.min(piece.len()).saturating_sub(self.bytes.len()));
+        while self.rows() < rows && self.bytes.len() < bytes && self.rows_left > 0 {
+            let Some((length, rest)) = piece.split_first_chunk::<4>() else { break };
+            let length = u32::from_le_bytes(*length);
+            let Some((string, rest)) = rest.split_at_checked(length as usize) else { break };
+            let room = self.raw_left.saturating_sub(4 * self.rows_left);
+            let Ok(end) = i32::try_from(self.bytes.len() + string.len()) else { break };
+            if u64::from(length) > room.min(self.longest) {
+                break;
+            }
+            self.bytes.extend_from_slice(string);
+            self.offsets.push(end);
+            self.raw_left -= 4 + u64::from(length);
+            self.rows_left -= 1;
+            self.row += 1;
+            *piece = rest;
+        }
+        self.rows() > before
     }
 
     fn read_length(&mut self, piece: &mut &[u8]) -> Result<()> {

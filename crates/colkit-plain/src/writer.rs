@@ -167,10 +167,15 @@ impl ColumnWriter {
                         .part(format!("column {:?}", self.name))
                         .hint("split the table, or use a format without this limit, such as colfile"));
                 }
-                let before = self.text;
                 // Cannot be cut off: the sum was just checked to fit.
-                let end = |o: &O| u32::try_from(before + (o.as_usize() - start) as u64).unwrap_or(u32::MAX);
-                ends.raw.extend(offsets.iter().skip(1).flat_map(|o| end(o).to_le_bytes()));
+                let before = u32::try_from(self.text).unwrap_or(u32::MAX);
+                let end = |o: &O| before + u32::try_from(o.as_usize() - start).unwrap_or(u32::MAX);
+                let at = ends.raw.len();
+                ends.raw.resize(at + 4 * text.len(), 0);
+                let (slots, _) = ends.raw.get_mut(at..).unwrap_or_default().as_chunks_mut();
+                for (slot, offset) in slots.iter_mut().zip(offsets.iter().skip(1)) {
+                    *slot = end(offset).to_le_bytes();
+                }
                 blob.raw.extend_from_slice(bytes);
             }
             [part] => {
@@ -216,11 +221,15 @@ impl TableWriter for PlainWriter {
         if self.columns.is_empty() && rows > 0 {
             return Err(Error::data("bad_column_count", format!("{rows} rows without a column cannot be written")));
         }
-        for (column, array) in self.columns.iter_mut().zip(batch.columns()) {
-            let (values, filled) = column.conversion.apply(array, self.rows)?;
+        let row = self.rows;
+        let columns = self.columns.iter_mut().zip(batch.columns()).collect();
+        // Sharing out less than this would cost more than it saves.
+        let threads = if batch.num_rows() * batch.num_columns() < 64 << 10 { 1 } else { self.threads };
+        parallel::map(columns, threads, |(column, array)| {
+            let (values, filled) = column.conversion.apply(array, row)?;
             column.filled += filled;
-            column.append(&values, self.rows)?;
-        }
+            column.append(&values, row)
+        })?;
         self.rows = rows;
         self.spill_if_full()
     }
