@@ -269,14 +269,8 @@ impl Walk {
         Ok(Head { codec, trailer, body_end })
     }
 
-    fn done(&self, head: Head, content: Content) -> Advance {
-        Advance::Done(Container {
-            size: self.size,
-            codec: head.codec,
-            trailer: head.trailer,
-            body_end: head.body_end,
-            content,
-        })
+    fn container(&self, head: Head, content: Content) -> Container {
+        Container { size: self.size, codec: head.codec, trailer: head.trailer, body_end: head.body_end, content }
     }
 
     fn advance(&mut self, state: State) -> Result<Advance> {
@@ -299,7 +293,8 @@ impl Walk {
             },
             State::Frames { head, chunk_lines, start, at, mut frames } => {
                 if at == head.body_end {
-                    return Ok(self.done(head, Content::Frames { chunk_lines, start, frames }));
+                    let content = Content::Frames { chunk_lines, start, frames };
+                    return Ok(Advance::Done(self.container(head, content)));
                 }
                 match read_frame(self.at_hand(at), at, head.body_end)? {
                     Err(n) => {
@@ -327,20 +322,14 @@ impl Walk {
     ) -> Result<Advance> {
         if let Some(mut entry) = waiting {
             let packed = entry.data.len_usize()?;
-            match self.at_hand(entry.data.start()).len() >= packed {
-                true => {
-                    let skip = usize::try_from(entry.data.start() - self.window.0).unwrap_or(usize::MAX);
-                    entry.packed = Some(self.window.1.slice(skip..skip + packed));
-                    entries.push(entry);
-                }
-                false => {
-                    // One byte more: the length of the next stream's name.
-                    let n = entry.data.len() + 1;
-                    let range = self.range(entry.data.start(), n, head.body_end);
-                    self.state = State::Streams { head, walk, waiting: Some(entry), fetched, entries };
-                    return Ok(Advance::Need(range));
-                }
-            }
+            let Some(data) = self.at_hand(entry.data.start()).get(..packed) else {
+                // One byte more: the length of the next stream's name.
+                let range = self.range(entry.data.start(), entry.data.len() + 1, head.body_end);
+                self.state = State::Streams { head, walk, waiting: Some(entry), fetched, entries };
+                return Ok(Advance::Need(range));
+            };
+            entry.packed = Some(self.window.1.slice_ref(data));
+            entries.push(entry);
         }
         match walk.next(self.at_hand(walk.at()))? {
             Next::More(n) => {
@@ -357,7 +346,7 @@ impl Walk {
                 entries.push(entry);
                 Ok(Advance::Go(State::Streams { head, walk, waiting: None, fetched, entries }))
             }
-            Next::End => Ok(self.done(head, Content::Streams(entries))),
+            Next::End => Ok(Advance::Done(self.container(head, Content::Streams(entries)))),
         }
     }
 }
@@ -409,21 +398,14 @@ impl Machine for Walk {
                     let known = usize::try_from(body.len().min(6)).unwrap_or(6);
                     let start = self.at_hand(HEAD).get(..known).unwrap_or_default();
                     let content = Content::Raw(Payload::parse(start, body)?);
-                    let Advance::Done(container) = self.done(head, content) else {
-                        return Err(Error::request("machine_finished", "no result"));
-                    };
-                    return Ok(Step::Ready(container));
+                    return Ok(Step::Ready(self.container(head, content)));
                 } else {
                     let walk = SetWalk::new(body);
                     State::Streams { head, walk, waiting: None, fetched: 0, entries: Vec::new() }
                 }
             }
             state => {
-                if let (State::Streams { .. } | State::ChunkLines(_) | State::Frames { .. }, Some(bytes)) =
-                    (&state, got.next())
-                {
-                    self.window.1 = bytes;
-                }
+                self.window.1 = got.next().unwrap_or_default();
                 state
             }
         };

@@ -1,8 +1,8 @@
 //! Work on all cores, output in order. The only place in this crate that knows threads.
 //!
 //! The work comes as pieces, each of which writes its part of the output. Workers take pieces in order; what a piece
-//! writes waits in a short queue of its own until all pieces before it are through. A worker whose queue is full, or
-//! whose memory is not to be had at the moment, waits. The front piece never waits for memory, so the work always
+//! writes waits in a short queue of its own until all pieces before it are through. A worker that is too far ahead, or
+//! whose queue is full, or whose memory is not to be had at the moment, waits. The front piece never waits for memory, so the work always
 //! goes on, and what is held is bounded by the limit plus what the pieces behind the front hold within the same limit.
 
 use crate::backend::too_large;
@@ -26,8 +26,8 @@ pub struct Means {
     pub output: u64,
 }
 
-/// Bytes of output that wait in the queue of one piece at most (and one chunk more).
-const QUEUE: usize = 4 << 20;
+/// Bytes of output that wait to be taken at most (and one chunk more for each piece).
+const WAITING: usize = 64 << 20;
 
 /// Does all pieces and gives their output to `take`, in order.
 pub fn in_order<'a>(
@@ -44,6 +44,7 @@ pub fn in_order<'a>(
         state: Mutex::new(State { queues: VecDeque::new(), front: 0, started: 0, all_started: false, stop: false }),
         changed: Condvar::new(),
         means,
+        window: means.threads.saturating_add(2),
     };
     std::thread::scope(|scope| {
         for _ in 0..means.threads {
@@ -114,6 +115,8 @@ struct Crew<I> {
     state: Mutex<State>,
     changed: Condvar,
     means: Means,
+    /// Pieces that may be started and not yet consumed.
+    window: usize,
 }
 
 struct State {
@@ -154,9 +157,14 @@ impl<'a, I: Iterator<Item = Piece<'a>> + Send> Crew<I> {
 
     fn start(&self) -> Option<(usize, Piece<'a>)> {
         let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.lock().stop {
+        let mut state = self.lock();
+        while state.queues.len() >= self.window && !state.stop {
+            state = self.wait(state);
+        }
+        if state.stop {
             return None;
         }
+        drop(state);
         let piece = pieces.next();
         let mut state = self.lock();
         let started = match piece {
@@ -238,7 +246,7 @@ impl<'a, I: Iterator<Item = Piece<'a>> + Send> Behind for Desk<'_, I> {
                 return Err(Error::request("stopped", "the work was stopped"));
             }
             let Some(queue) = state.queue(self.number) else { return Ok(()) };
-            if queue.bytes < QUEUE {
+            if queue.bytes < WAITING / self.crew.window {
                 queue.bytes += bytes.len();
                 queue.chunks.push_back(bytes);
                 drop(state);

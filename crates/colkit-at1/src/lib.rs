@@ -1,8 +1,8 @@
 //! The AT-1 format (`.at1`): text kept smaller than xz keeps it, restored byte for byte, queried while packed.
 //!
 //! [`restore`] gives the original bytes back, whatever the codec; [`entries`] and [`restore_bundle`] do so for bundles.
-//!
 //! [`pack`] makes such a file of any file, never larger than xz would and always exact; [`pack_bundle`] of several.
+//! [`At1`] shows the same files as tables: [`colkit_core::TableFile`] reads them by row group and column.
 
 mod backend;
 mod codec;
@@ -10,14 +10,17 @@ mod container;
 mod cursor;
 mod drive;
 mod encode;
+mod format;
 mod number;
 mod output;
 mod pack;
 mod restore;
 mod stream_set;
+mod table;
 
 pub use container::Codec;
 pub use encode::compress::Effort;
+pub use format::At1;
 pub use pack::{Aim, PackOptions, PackSummary, pack, pack_bundle};
 pub use restore::{
     BundleEntry, Integrity, RestoreOptions, Restored, entries, is_bundle, restore, restore_bundle, restore_with,

@@ -2,11 +2,11 @@
 //!
 //! | container | what runs at once | what is held |
 //! |-----------|-------------------|--------------|
-//! | RAW | - | a window of the packed and of the unpacked bytes |
+//! | RAW | unpacking and hashing | a window of the packed and of the unpacked bytes |
 //! | qcolumnar, qjson, qjson2 | row groups | the index, and the groups being printed |
 //! | streaming | frames | the frames being printed |
 //! | columnar | unpacking of streams, decoding of columns, printing of rows | all streams and columns |
-//! | the others | unpacking of streams | all streams |
+//! | the others | unpacking of streams, then printing and hashing | all streams |
 //!
 //! Everything unpacked is within [`Limits::memory`], the output within [`Limits::output_bytes`].
 
@@ -98,11 +98,16 @@ pub fn restore_with(
     if let (Some(want), Some(hash)) = (want, hash)
         && hash.finalize()[..] != want
     {
-        return Err(Error::corrupt("checksum_mismatch", "the restored bytes do not have the SHA-256 of the original")
-            .at(container.body_end)
-            .part("trailer"));
+        return Err(mismatch(&container));
     }
     Ok(Restored { bytes, verified: want.is_some() })
+}
+
+/// The error for a file whose content is not what its trailer says.
+pub(crate) fn mismatch(container: &Container) -> Error {
+    Error::corrupt("checksum_mismatch", "the restored bytes do not have the SHA-256 of the original")
+        .at(container.body_end)
+        .part("trailer")
 }
 
 /// Whether opening a file fetches this stream: all but those that can be read in parts.
@@ -131,9 +136,8 @@ fn run(
     let means = Means { threads: options.threads, memory: limits.memory, output: limits.output_bytes };
     match &container.content {
         Content::Raw(payload) => {
-            let alone = Means { threads: 1, ..means };
             let piece: Piece<'_> = Box::new(|out| raw(*payload, source, out));
-            in_order([piece].into_iter(), alone, take)
+            in_order([piece].into_iter(), beside(means), take)
         }
         Content::Frames { frames, .. } => {
             let codec = container.codec;
@@ -155,33 +159,59 @@ fn run(
                     queryable(&lines, source, means, take)
                 }
                 codec => {
-                    let alone = Means { threads: 1, ..means };
                     let piece: Piece<'_> = Box::new(|out| codec::restore(codec, &streams, entries, 0, out));
-                    in_order([piece].into_iter(), alone, take)
+                    in_order([piece].into_iter(), beside(means), take)
                 }
             }
         }
     }
 }
 
+/// For a single piece: one thread makes the output, beside the one that hashes and writes it.
+fn beside(means: Means) -> Means {
+    Means { threads: means.threads.min(2), ..means }
+}
+
 /// Bytes of packed data read at a time.
-const READ: u64 = 256 << 10;
+pub(crate) const READ: u64 = 256 << 10;
+
+/// A payload that is being unpacked.
+pub(crate) struct Unpacking {
+    unpacker: Unpacker,
+    start: u64,
+}
+
+impl Unpacking {
+    /// Starts.
+    pub fn new(payload: Payload) -> Result<Self> {
+        Ok(Unpacking { unpacker: Unpacker::new(payload.backend)?, start: payload.data.start() })
+    }
+
+    /// Unpacks the next bytes.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Output<'_>) -> Result<()> {
+        self.unpacker.push(bytes, out).map_err(|e| e.at(self.start).part("payload"))
+    }
+
+    /// There are no more.
+    pub fn finish(self, out: &mut Output<'_>) -> Result<()> {
+        self.unpacker.finish(out).map_err(|e| e.at(self.start).part("payload"))
+    }
+}
 
 /// A payload, unpacked as it is read.
 fn raw(payload: Payload, source: &dyn Source, out: &mut Output<'_>) -> Result<()> {
-    let located = |e: Error| e.at(payload.data.start()).part("payload");
-    let mut unpacker = Unpacker::new(payload.backend).map_err(located)?;
+    let mut unpacking = Unpacking::new(payload)?;
     let mut at = payload.data.start();
     while at < payload.data.end() {
         let range = ByteRange::between(at, payload.data.end().min(at + READ));
-        unpacker.push(&source.read(range)?, out).map_err(located)?;
+        unpacking.push(&source.read(range)?, out)?;
         at = range.end();
     }
-    unpacker.finish(out).map_err(located)
+    unpacking.finish(out)
 }
 
 /// A frame: a payload, or a stream set of its own.
-fn print_frame(codec: Codec, frame: Frame, source: &dyn Source, out: &mut Output<'_>) -> Result<()> {
+pub(crate) fn print_frame(codec: Codec, frame: Frame, source: &dyn Source, out: &mut Output<'_>) -> Result<()> {
     let located = |e: Error| e.at(frame.payload.start()).part(format!("frame at byte {}", frame.header.start()));
     if !frame.structured {
         let head = ByteRange::between(frame.payload.start(), frame.payload.end().min(frame.payload.start() + 6));
@@ -235,7 +265,7 @@ fn queryable(
     });
     let piece = |run: std::ops::Range<usize>| -> Piece<'_> {
         let read = |range: ByteRange| source.read(range);
-        Box::new(move |out| lines.print(run, &read, means.memory, out))
+        Box::new(move |out| lines.print(run, &read, 0, out))
     };
     in_order(runs.map(piece), means, take)
 }

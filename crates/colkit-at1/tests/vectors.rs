@@ -1,7 +1,7 @@
 //! Every conformance file: good ones restore to the byte, malformed ones are refused with a place.
 
 use bytes::Bytes;
-use colkit_at1::{Integrity, RestoreOptions, is_bundle, restore, restore_bundle};
+use colkit_at1::{Integrity, RestoreOptions, entries, is_bundle, restore, restore_bundle};
 use colkit_core::{Class, Error, Limits, MemorySink, Result, Sink, Source};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -98,4 +98,36 @@ fn every_malformed_file_is_refused_with_its_place() {
         let located = |e: &Error| e.offset().is_some() || e.part_name().is_some();
         assert!(class == Class::Limit || located(&error), "{name}: {error} has no place");
     }
+}
+
+#[test]
+fn the_trailer_decides_whether_anything_is_handed_out() {
+    let wrong: Bytes = std::fs::read(data().join("malformed/trailer_wrong_sha256.at1")).unwrap().into();
+    let with = |integrity| RestoreOptions { integrity, ..strict(2) };
+    let sink = MemorySink::new();
+    let error = restore(&wrong, Box::new(sink.clone()), &with(Integrity::Verify)).unwrap_err();
+    assert_eq!((error.code(), sink.bytes()), ("checksum_mismatch", None), "nothing is committed");
+    assert!(!unpack(&wrong, &with(Integrity::Skip)).unwrap()[""].is_empty());
+
+    let without: Bytes = std::fs::read(data().join("col_int.at1")).unwrap().into();
+    assert_eq!(unpack(&without, &with(Integrity::Require)).unwrap_err().code(), "trailer_missing");
+    let trailer: Bytes = std::fs::read(data().join("col_no_trailing_newline.at1")).unwrap().into();
+    let sink = MemorySink::new();
+    assert!(restore(&trailer, Box::new(sink), &with(Integrity::Require)).unwrap().verified);
+}
+
+#[test]
+fn a_bundle_lists_its_files() {
+    let bytes: Bytes = std::fs::read(data().join("bundle_ref.at1")).unwrap().into();
+    let source: Arc<dyn Source> = Arc::new(bytes.clone());
+    let names: Vec<String> = entries(&source, &Limits::default()).unwrap().into_iter().map(|e| e.name).collect();
+    let mut expected: Vec<String> = original("bundle_ref").into_keys().collect();
+    expected.sort();
+    let mut sorted = names;
+    sorted.sort();
+    assert_eq!(sorted, expected);
+    let error = restore(&bytes, Box::new(MemorySink::new()), &strict(1)).unwrap_err();
+    assert_eq!(error.code(), "is_a_bundle");
+    let one_too_many = RestoreOptions { limits: Limits { output_bytes: 4551, ..Limits::default() }, ..strict(1) };
+    assert_eq!(unpack(&bytes, &one_too_many).unwrap_err().code(), "limit_exceeded", "the limit is for all together");
 }

@@ -216,7 +216,7 @@ pub enum ShapeArg {
 pub struct InspectArgs {
     /// Files to look into
     #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<String>,
+    pub files: Vec<PathBuf>,
     /// Print the whole byte map: every byte accounted for, gaps named
     #[arg(long)]
     pub layout: bool,
@@ -230,7 +230,7 @@ pub struct InspectArgs {
 #[derive(Args, Debug)]
 pub struct SchemaArgs {
     /// The file
-    pub file: String,
+    pub file: PathBuf,
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]
@@ -241,7 +241,7 @@ pub struct SchemaArgs {
 #[derive(Args, Debug)]
 pub struct HeadArgs {
     /// The file
-    pub file: String,
+    pub file: PathBuf,
     /// How many rows
     #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 10)]
     pub rows: u64,
@@ -259,7 +259,7 @@ pub struct HeadArgs {
 #[derive(Args, Debug)]
 pub struct CatArgs {
     /// The file
-    pub file: String,
+    pub file: PathBuf,
     /// Rows to print, before the condition: 10..20, 10.., ..20 or 7, counted from 0
     #[arg(long, value_name = "RANGE")]
     pub rows: Option<String>,
@@ -280,7 +280,7 @@ pub struct CatArgs {
 #[derive(Args, Debug)]
 pub struct TakeArgs {
     /// The file
-    pub file: String,
+    pub file: PathBuf,
     /// Row numbers and ranges, counted from 0, such as 5,17,3 or 100..105,7
     #[arg(long, value_name = "ROWS")]
     pub rows: String,
@@ -299,10 +299,10 @@ pub struct TakeArgs {
 pub struct ConvertArgs {
     /// Files to read
     #[arg(required = true, num_args = 1.., value_name = "IN")]
-    pub inputs: Vec<String>,
+    pub inputs: Vec<PathBuf>,
     /// The file to write
     #[arg(required = true, value_name = "OUT")]
-    pub output: String,
+    pub output: PathBuf,
     /// Format of the output, instead of the one its extension stands for
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
@@ -351,7 +351,7 @@ pub enum TypesArg {
 pub struct VerifyArgs {
     /// Files to check
     #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<String>,
+    pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]
@@ -363,10 +363,10 @@ pub struct VerifyArgs {
 pub struct DiffArgs {
     /// The left file
     #[arg(value_name = "A")]
-    pub left: String,
+    pub left: PathBuf,
     /// The right file
     #[arg(value_name = "B")]
-    pub right: String,
+    pub right: PathBuf,
     #[command(flatten)]
     pub columns: ColumnArgs,
     /// Stop after this many differing rows
@@ -439,6 +439,14 @@ mod tests {
             for argument in verb.get_arguments() {
                 assert!(argument.get_help().is_some(), "{name} {} has a help text", argument.get_id());
             }
+        }
+    }
+
+    #[test]
+    fn every_verb_is_on_the_page() {
+        let page = include_str!("../../../docs/command-line.md");
+        for verb in Cli::command().get_subcommands() {
+            assert!(page.contains(&format!("`{}", verb.get_name())), "{}", verb.get_name());
         }
     }
 

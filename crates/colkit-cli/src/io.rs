@@ -19,10 +19,9 @@ impl Io {
     pub fn of_process() -> Self {
         let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
         let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        let stream = |out: Box<dyn Write + Send>, terminal: bool| Stream {
-            width: terminal.then_some(width),
-            colour: terminal && !plain,
-            ..Stream::new(out)
+        let stream = |out: Box<dyn Write + Send>, terminal: bool| {
+            let stream = Stream::new(out);
+            if terminal { stream.terminal(width, !plain) } else { stream }
         };
         let stdout = BufWriter::with_capacity(1 << 16, std::io::stdout());
         Io {
@@ -53,6 +52,11 @@ impl Stream {
     /// A stream that is not a terminal.
     pub fn new(out: Box<dyn Write + Send>) -> Self {
         Stream { out: Arc::new(Mutex::new(out)), closed: Arc::default(), width: None, colour: false }
+    }
+
+    /// The same stream as a terminal of this width, with colours or without.
+    pub fn terminal(self, width: usize, colour: bool) -> Self {
+        Stream { width: Some(width), colour, ..self }
     }
 
     /// Whether the reader has gone away.

@@ -2,10 +2,8 @@
 
 use crate::Io;
 use crate::args::{ColumnArgs, ReadingArgs};
-use colkit::arrow::datatypes::Schema;
-use colkit::{
-    ColumnName, Error, Input, Limits, OpenFile, Opening, Projection, ReadOptions, Registry, Result, TextReading,
-};
+use colkit::{ColumnName, Error, Input, Limits, OpenFile, Opening, ReadOptions, Registry, Result, TextReading};
+use std::path::{Path, PathBuf};
 
 /// How standard input is called in messages.
 const STDIN_NAME: &str = "standard input";
@@ -44,22 +42,27 @@ impl ReadingArgs {
     }
 
     /// Opens one file.
-    pub fn open(&self, file: &str, io: &mut Io) -> Result<OpenFile> {
+    pub fn open(&self, file: &Path, io: &mut Io) -> Result<OpenFile> {
         self.opening()?.open(&input(file, io)?)
     }
 }
 
+/// Whether the name stands for standard input or output. A file called like that is `./-`.
+pub fn is_stream(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
 /// The file of this name, or standard input for `-`.
-pub fn input(file: &str, io: &mut Io) -> Result<Input> {
-    if file == "-" { Input::spooled(STDIN_NAME, &mut io.stdin) } else { Input::path(file) }
+pub fn input(file: &Path, io: &mut Io) -> Result<Input> {
+    if is_stream(file) { Input::spooled(STDIN_NAME, &mut io.stdin) } else { Input::path(file) }
 }
 
 /// Several inputs, of which at most one is standard input.
-pub fn inputs<'a>(files: impl IntoIterator<Item = &'a String>, io: &mut Io) -> Result<Vec<Input>> {
+pub fn inputs<'a>(files: impl IntoIterator<Item = &'a PathBuf>, io: &mut Io) -> Result<Vec<Input>> {
     let mut from_stdin = false;
     let mut inputs = Vec::new();
     for file in files {
-        if file == "-" && std::mem::replace(&mut from_stdin, true) {
+        if is_stream(file) && std::mem::replace(&mut from_stdin, true) {
             return Err(Error::request("stdin_twice", "standard input can be read only once"));
         }
         inputs.push(input(file, io)?);
@@ -75,13 +78,5 @@ impl ColumnArgs {
         }
         let lists = self.columns.iter().map(|list| ColumnName::parse_list(list)).collect::<Result<Vec<_>>>()?;
         Ok(Some(lists.concat()))
-    }
-
-    /// The columns of this schema that were asked for.
-    pub fn projection(&self, schema: &Schema) -> Result<Projection> {
-        match self.names()? {
-            None => Ok(Projection::all()),
-            Some(names) => ColumnName::projection(&names, schema),
-        }
     }
 }

@@ -15,4 +15,5 @@ mod command {
     mod helps;
     mod prints;
     mod run;
+    mod terminal;
 }

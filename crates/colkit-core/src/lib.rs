@@ -12,6 +12,7 @@ pub mod drive;
 mod error;
 mod file;
 mod format;
+pub mod json;
 mod lanes;
 mod layout;
 mod limits;

@@ -37,7 +37,8 @@ impl ReadPlan {
         let projection = Projection::parts(columns.clone());
         let read_schema = projection.schema(&table_schema)?;
         let schema = scan.projection.schema(&table_schema)?;
-        let scan = Scan { projection, ..scan.clone() };
+        let (batch_rows, batch_bytes) = batch_size(scan, columns.len());
+        let scan = Scan { projection, batch_rows, batch_bytes, ..scan.clone() };
         Ok(ReadPlan { scan, read_schema, schema, columns, output })
     }
 
@@ -57,6 +58,13 @@ impl ReadPlan {
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         Ok(RecordBatch::try_new_with_options(self.schema.clone(), kept, &options)?)
     }
+}
+
+/// Batches small enough that all columns together, with what lies ready and what is being made, stay within the scan's
+/// memory: up to four splits with three batches each are under way, and decoders need some room too.
+fn batch_size(scan: &Scan, columns: usize) -> (usize, usize) {
+    let share = usize::try_from(scan.memory / 16).unwrap_or(usize::MAX) / columns.max(1);
+    (scan.batch_rows.min((share / 8).max(64)), scan.batch_bytes.min(share.max(4096)))
 }
 
 /// Where a whole column of the table stands in the projection.

@@ -1,1 +1,28 @@
-//! The Lance file format, version 2.
+//! The Lance file format, version 2 (`.lance`): container, schema, encodings of 2.0, 2.1 and 2.2, scans and random
+//! access.
+//!
+//! [`Lance`] is the format as colkit knows formats. [`container`] is useful alone: it finds the byte ranges of any
+//! column without knowing a single encoding. [`encoding`] is the registry through which encodings are added.
+
+mod blob;
+mod bytes_at;
+mod codec;
+pub mod container;
+mod coroutine;
+mod describe;
+pub mod encoding;
+mod format;
+mod nulls;
+mod packed;
+mod read;
+mod rows;
+pub mod schema;
+mod table;
+mod v20;
+mod v21;
+mod values;
+
+pub use describe::{ColumnSummary, PageEntry};
+pub use format::Lance;
+pub use rows::Rows;
+pub use table::LanceTable;

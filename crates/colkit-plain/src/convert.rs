@@ -11,7 +11,7 @@ use arrow::compute::{CastOptions, cast, cast_with_options};
 use arrow::datatypes::{DataType, Field, Float64Type, Int32Type, Int64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use base64::prelude::{BASE64_STANDARD, Engine};
-use colkit_core::{Error, Nulls, Result, Types};
+use colkit_core::{Error, Nulls, Result, Types, json};
 use std::sync::Arc;
 
 /// What a column of the input becomes.
@@ -37,6 +37,8 @@ enum How {
     Base64,
     /// The value as text.
     Display,
+    /// Lists, structs and maps as JSON text.
+    Json,
 }
 
 impl Conversion {
@@ -66,6 +68,7 @@ impl Conversion {
             T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) if exact => {
                 planned(Kind::Text, How::FitUtf8)
             }
+            t if lossy && t.is_nested() => planned(Kind::Text, How::Json),
             t if lossy && is_textual(t) => planned(Kind::Text, How::Display),
             t => {
                 let kinds =
@@ -116,6 +119,7 @@ impl Conversion {
             (Kind::Text, How::FitUtf8) => fill_text(&self.utf8(array, row)?)?,
             (Kind::Text, How::Base64) => fill_text(&base64(array)?)?,
             (Kind::Text, How::Display) => fill_text(&display(array)?)?,
+            (Kind::Text, How::Json) => fill_text(&json_text(array)?)?,
             (Kind::Text, _) => fill_text(array)?,
         })
     }
@@ -184,6 +188,7 @@ fn is_textual(data_type: &DataType) -> bool {
         data_type,
         T::Date32 | T::Date64 | T::Time32(_) | T::Time64(_) | T::Timestamp(_, _) | T::Duration(_) | T::Interval(_)
     ) || matches!(data_type, T::Decimal32(..) | T::Decimal64(..) | T::Decimal128(..) | T::Decimal256(..))
+        || data_type.is_nested()
 }
 
 fn helped_by_exact(data_type: &DataType) -> bool {
@@ -246,6 +251,19 @@ fn display(array: &ArrayRef) -> Result<ArrayRef> {
     let formatter = ArrayFormatter::try_new(array, &FormatOptions::default().with_null(""))?;
     let text = (0..array.len()).map(|i| formatter.value(i).try_to_string());
     let text = text.collect::<std::result::Result<Vec<_>, _>>()?;
+    Ok(Arc::new(LargeStringArray::from_iter_values(text)))
+}
+
+fn json_text(array: &ArrayRef) -> Result<ArrayRef> {
+    let encode = json::encoder(array)?;
+    let mut text = Vec::with_capacity(array.len());
+    for row in 0..array.len() {
+        let mut out = Vec::new();
+        if array.is_valid(row) {
+            encode(row, &mut out)?;
+        }
+        text.push(String::from_utf8_lossy(&out).into_owned());
+    }
     Ok(Arc::new(LargeStringArray::from_iter_values(text)))
 }
 

@@ -3,10 +3,11 @@
 //! A conversion is prepared first: all inputs are opened, their schemas brought together, the columns and the
 //! condition resolved. Only then is a file started. Half of the memory goes to reading, half to writing.
 
+use crate::narrow::{narrowed, to_types};
 use crate::{ColumnName, Input, OpenFile, Opening, type_name};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use colkit_core::plan::batch_of;
-use colkit_core::{Error, Format, Predicate, Result, Scan, Sink, WriteOptions};
+use colkit_core::{Error, Format, Result, Scan, Sink, Types, WriteOptions};
 use std::sync::Arc;
 
 /// What to convert. The rows of all inputs follow each other.
@@ -49,23 +50,26 @@ impl Conversion {
         let Some(first) = files.first() else {
             return Err(Error::request("no_input", "there is nothing to convert"));
         };
-        let schema = nullable_where_any_is(&files, &first.schema());
-        let named = |e: Error| e.file(first.input().name());
-        let scan = Scan {
-            projection: match &self.columns {
-                None => colkit_core::Projection::all(),
-                Some(names) => ColumnName::projection(names, &schema).map_err(named)?,
-            },
-            predicate: match &self.condition {
-                None => None,
-                Some(text) => Some(Predicate::parse(text, &schema).map_err(named)?),
-            },
-            memory: self.write.memory / 2,
-            ..Scan::default()
+        let chosen = first.select(self.columns.as_deref(), self.condition.as_deref())?;
+        let scan = Scan { memory: self.write.memory / 2, ..chosen };
+        let read_schema = scan.projection.schema(&nullable_where_any_is(&files, &first.schema()))?;
+        let schema = match self.write.types {
+            Types::Lossy => narrowed(&files, &scan, &read_schema, target.as_ref())?,
+            Types::Refuse | Types::Exact => read_schema.clone(),
         };
-        let schema = scan.projection.schema(&schema).map_err(named)?;
+        let mut notes = Vec::new();
+        for (from, to) in read_schema.fields().iter().zip(schema.fields()).filter(|(from, to)| from != to) {
+            let (from, to, name) = (type_name(from.data_type()), type_name(to.data_type()), from.name());
+            notes.push(format!("column {name:?}: {from} written as {to}"));
+        }
+        // What inference noticed is of use only to those who let it infer.
+        for file in files.iter().filter(|f| opening.registry.is_text(f.format().name())) {
+            notes.extend(
+                file.verify()?.into_iter().map(|f| format!("{}: {}: {}", file.input().name(), f.part, f.message)),
+            );
+        }
         let write = WriteOptions { memory: self.write.memory / 2, ..self.write };
-        Ok(Prepared { files, scan, schema, target, write })
+        Ok(Prepared { files, scan, schema, target, write, notes })
     }
 }
 
@@ -76,6 +80,7 @@ pub struct Prepared {
     schema: SchemaRef,
     target: Arc<dyn Format>,
     write: WriteOptions,
+    notes: Vec<String>,
 }
 
 impl Prepared {
@@ -96,7 +101,8 @@ impl Prepared {
             for batch in file.scan(&self.scan)? {
                 // Inputs agree in names and types; their schemas may still differ in metadata and nullability.
                 let batch = batch?;
-                writer.write(&batch_of(&self.schema, batch.columns().to_vec(), batch.num_rows())?)?;
+                let columns = to_types(batch.columns(), &self.schema)?;
+                writer.write(&batch_of(&self.schema, columns, batch.num_rows())?)?;
             }
         }
         let summary = writer.finish()?;
@@ -105,7 +111,7 @@ impl Prepared {
             columns: self.schema.fields().len(),
             input_bytes: self.files.iter().map(|f| f.input().size()).sum(),
             output_bytes: summary.bytes,
-            notes: summary.notes,
+            notes: [self.notes, summary.notes].concat(),
         })
     }
 }

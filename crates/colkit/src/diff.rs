@@ -6,8 +6,8 @@
 
 use crate::open::NamedBatches;
 use crate::{ColumnName, Input, OpenFile, Opening, type_name};
-use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::{DataType, Schema};
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Float64Type, Schema};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use colkit_core::{Projection, Result, Scan};
@@ -299,7 +299,12 @@ fn compare(
             if array.is_null(row) {
                 return Ok(None);
             }
-            Ok(Some(ArrayFormatter::try_new(array, &text)?.value(row).try_to_string()?))
+            let shown = ArrayFormatter::try_new(array, &text)?.value(row).try_to_string()?;
+            // NaNs differ by bits that their text does not show.
+            Ok(Some(match array.as_primitive_opt::<Float64Type>().map(|floats| floats.value(row)) {
+                Some(nan) if nan.is_nan() => format!("{shown}:{:016x}", nan.to_bits()),
+                _ => shown,
+            }))
         };
         report.first.push(CellDifference {
             row: report.compared_rows + row as u64,

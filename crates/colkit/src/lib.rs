@@ -18,6 +18,7 @@ mod columns;
 mod convert;
 mod diff;
 mod input;
+mod narrow;
 mod open;
 mod registry;
 mod target;
@@ -30,7 +31,7 @@ pub use colkit_core::{
     Batches, ByteRange, Class, ColumnRef, ColumnStatistics, Counting, Error, FileSink, FileSource, Finding, Format,
     Layout, Limits, MemorySink, Nulls, Op, Predicate, Projection, ReadCount, ReadOptions, Region, RegionKind, Result,
     Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter, Types, Value, WriteOptions, WriteSummary,
-    available_threads, coalesce, column_index, drive, plan, recognise,
+    available_threads, coalesce, column_index, drive, json, plan, recognise,
 };
 pub use columns::ColumnName;
 pub use convert::{Conversion, ConversionSummary, Prepared};

@@ -1,11 +1,12 @@
 //! Opening a file: by what is in it, not by what it is called.
 
-use crate::{Input, Registry, TextReading};
+use crate::{ColumnName, Input, Registry, TextReading};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use colkit_core::plan::empty_batch;
 use colkit_core::{
-    Batches, Error, Finding, Format, Layout, Projection, ReadOptions, Result, Scan, TableFile, available_threads,
-    recognise,
+    Batches, Error, Finding, Format, Layout, Predicate, Projection, ReadOptions, Result, Scan, TableFile,
+    available_threads, recognise,
 };
 use std::sync::Arc;
 
@@ -100,6 +101,26 @@ impl OpenFile {
     /// Facts about the format and this file: version, codec, settings.
     pub fn properties(&self) -> Vec<(&'static str, String)> {
         self.file.table().properties()
+    }
+
+    /// The scan of these columns (`None` is all) and of the rows for which the condition holds. Names and types are
+    /// checked here, before anything is read.
+    pub fn select(&self, columns: Option<&[ColumnName]>, condition: Option<&str>) -> Result<Scan> {
+        let schema = self.schema();
+        let resolve = || -> Result<Scan> {
+            let projection = match columns {
+                None => Projection::all(),
+                Some(names) => ColumnName::projection(names, &schema)?,
+            };
+            projection.resolve(&schema)?;
+            let predicate = condition.map(|text| Predicate::parse(text, &schema)).transpose()?;
+            if let Some(predicate) = &predicate {
+                // No rows, but all types: what cannot be compared shows.
+                predicate.evaluate(&empty_batch(&schema), &Some)?;
+            }
+            Ok(Scan { projection, predicate, ..Scan::default() })
+        };
+        self.named(resolve())
     }
 
     /// Reads batches in row order.

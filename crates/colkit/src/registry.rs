@@ -33,6 +33,8 @@ impl Default for Registry {
             .native(colkit_plain::Gpp)
             .native(colkit_plain::Cff)
             .native(colkit_plain::Colm)
+            .native(colkit_at1::At1)
+            .native(colkit_lance::Lance::default())
             .text(crate::text::csv)
             .text(crate::text::tsv)
     }

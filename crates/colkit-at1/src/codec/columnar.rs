@@ -239,11 +239,6 @@ impl<'a> Columnar<'a> {
         at.field_counts.finish()
     }
 
-    /// The number of lines, without the header.
-    pub fn rows(&self) -> usize {
-        self.row_modes.len()
-    }
-
     /// The number of columns.
     pub fn width(&self) -> usize {
         self.columns.len()

@@ -236,7 +236,7 @@ fn shuffled(mut chunk: Cursor<'_>) -> Result<Column<'_>> {
         return Err(chunk.corrupt("bad_width", format!("{width} byte planes, expected 1 to 8")));
     }
     let planes = chunk.rest();
-    if planes.len() % width != 0 || (planes.len() / width) as u64 != count {
+    if !planes.len().is_multiple_of(width) || (planes.len() / width) as u64 != count {
         let message = format!("{count} cells of {width} bytes, but {} bytes", planes.len());
         return Err(chunk.corrupt("bad_count", message));
     }

@@ -12,7 +12,7 @@
 
 use super::shape::{Glue, Shape};
 use crate::container::Codec;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, split_uv};
 use crate::output::Output;
 use crate::stream_set::{Entry, Streams};
 use bytes::Bytes;
@@ -28,8 +28,8 @@ pub struct Queryable {
     /// Number of lines.
     pub nlines: u64,
     trailing: bool,
-    /// Whether there is a `line_map`; else every line is the next one of the only shape.
-    mapped: bool,
+    /// The `line_map`; without one every line is the next one of the only shape.
+    map: Option<Bytes>,
     /// The shapes.
     pub shapes: Vec<Shape>,
     /// Lines of no shape.
@@ -97,15 +97,15 @@ impl Queryable {
             }
             let shape = |i: u64| inner_shape(&streams, entries, &format!("t{i}:"));
             let shapes = (0..count).map(shape).collect::<Result<Vec<_>>>()?;
-            let verbatim = streams.bytes("verbatim");
+            let (map, verbatim) = (Some(streams.bytes("line_map")), streams.bytes("verbatim"));
             // Without any line there is nothing that a line end could follow.
             let trailing = trailing && nlines > 0;
-            Queryable { streams, nlines, trailing, mapped: true, shapes, verbatim, cuts: Vec::new() }
+            Queryable { streams, nlines, trailing, map, shapes, verbatim, cuts: Vec::new() }
         } else {
             let shape = Shape::open(&streams, entries, "", codec == Codec::Qcolumnar)?;
             let (nlines, trailing) = (shape.nlines, shape.trailing);
             let verbatim = Bytes::new();
-            Queryable { streams, nlines, trailing, mapped: false, shapes: vec![shape], verbatim, cuts: Vec::new() }
+            Queryable { streams, nlines, trailing, map: None, shapes: vec![shape], verbatim, cuts: Vec::new() }
         };
         all.cuts = all.find_cuts()?;
         Ok(all)
@@ -138,10 +138,8 @@ impl Queryable {
                 cuts.push(before);
             }
         }
-        if self.mapped {
-            let map = self.streams.cursor("line_map");
-            let rest = map.rest().get(at.map..).unwrap_or_default();
-            Cursor::new(rest, at.map, self.streams.get("line_map").1).finish()?;
+        if let Some(map) = &self.map {
+            self.in_map(map, at.map).finish()?;
         }
         cuts.push(at);
         Ok(cuts)
@@ -150,20 +148,25 @@ impl Queryable {
     /// The line at `at`, which moves on.
     pub fn next(&self, at: &mut Position) -> Result<Line<'_>> {
         at.line += 1;
-        let shape = if self.mapped {
-            let (bytes, place) = self.streams.get("line_map");
-            let mut map = Cursor::new(bytes.get(at.map..).unwrap_or_default(), at.map, place);
-            let which = map.index("line of template", self.shapes.len() + 1)?;
-            at.map = map.position();
-            match which.checked_sub(1) {
-                Some(shape) => shape,
-                None => {
-                    let line = next_line(&self.verbatim, &mut at.verbatim);
-                    return line.map(Line::Verbatim).ok_or_else(|| self.used_up("verbatim"));
+        let shape = match &self.map {
+            None => 0,
+            Some(map) => {
+                let rest = map.get(at.map..).unwrap_or_default();
+                let which = split_uv(rest).filter(|(which, _)| *which <= self.shapes.len() as u64);
+                let Some((which, after)) = which else {
+                    // Read it again for the error.
+                    self.in_map(map, at.map).index("line of template", self.shapes.len() + 1)?;
+                    return Err(Error::corrupt("bad_index", "a line of no template"));
+                };
+                at.map += rest.len() - after.len();
+                match usize::try_from(which).unwrap_or(usize::MAX).checked_sub(1) {
+                    Some(shape) => shape,
+                    None => {
+                        let line = next_line(&self.verbatim, &mut at.verbatim);
+                        return line.map(Line::Verbatim).ok_or_else(|| self.used_up("verbatim"));
+                    }
                 }
             }
-        } else {
-            0
         };
         let (Some(of), Some(inner)) = (self.shapes.get(shape), at.shapes.get_mut(shape)) else {
             return Err(Error::corrupt("bad_index", format!("there is no template {shape}")));
@@ -182,6 +185,11 @@ impl Queryable {
         Ok(Line::Row { shape, row: inner.row - 1 })
     }
 
+    /// The line map from this byte on.
+    fn in_map<'a>(&'a self, map: &'a Bytes, at: usize) -> Cursor<'a> {
+        Cursor::new(map.get(at..).unwrap_or_default(), at, self.streams.get("line_map").1)
+    }
+
     fn used_up(&self, stream: &str) -> Error {
         let (bytes, place) = self.streams.get(stream);
         place.corrupt(bytes.len(), "cells_used_up", "more lines are used than there are")
@@ -192,12 +200,12 @@ impl Queryable {
         self.cuts.len().saturating_sub(1)
     }
 
-    /// Prints some pieces. `read` brings bytes of the file.
+    /// Prints some pieces. `read` brings bytes of the file; `base` bytes are held already by whoever asks.
     pub fn print(
         &self,
         pieces: Range<usize>,
         read: &dyn Fn(ByteRange) -> Result<Bytes>,
-        limit: u64,
+        base: u64,
         out: &mut Output<'_>,
     ) -> Result<()> {
         let (Some(start), Some(end)) = (self.cuts.get(pieces.start), self.cuts.get(pieces.end)) else { return Ok(()) };
@@ -210,9 +218,15 @@ impl Queryable {
             match self.next(&mut at)? {
                 Line::Verbatim(line) => out.put(line)?,
                 Line::Row { shape, row } => {
-                    let held: u64 = open.iter().enumerate().filter(|(i, _)| *i != shape).map(|(_, g)| g.held).sum();
-                    if let (Some(of), Some(group)) = (self.shapes.get(shape), open.get_mut(shape)) {
-                        group.move_to(of, row, held, read, limit, out)?;
+                    let Some(of) = self.shapes.get(shape) else { continue };
+                    if open.get(shape).is_some_and(|group| !group.rows.contains(&row)) {
+                        let others = open.iter().enumerate().filter(|(i, _)| *i != shape);
+                        let held = others.map(|(_, group)| group.held).fold(base, u64::saturating_add);
+                        if let Some(group) = open.get_mut(shape) {
+                            group.load(of, row, held, read, out)?;
+                        }
+                    }
+                    if let Some(group) = open.get_mut(shape) {
                         group.print(&of.glue, out)?;
                     }
                 }
@@ -241,50 +255,43 @@ fn inner_shape(streams: &Streams, entries: &[Entry], prefix: &str) -> Result<Sha
 /// The group of a shape that is being printed: its columns, each at the next cell.
 #[derive(Default)]
 struct OpenGroup {
-    group: Option<u64>,
-    next_row: u64,
+    rows: Range<u64>,
     columns: Vec<(Bytes, usize)>,
     held: u64,
 }
 
 impl OpenGroup {
-    /// Makes `row` the next one.
-    fn move_to(
+    /// Unpacks the group of `row`, and makes that row the next one.
+    fn load(
         &mut self,
         shape: &Shape,
         row: u64,
         held_by_others: u64,
         read: &dyn Fn(ByteRange) -> Result<Bytes>,
-        limit: u64,
         out: &mut Output<'_>,
     ) -> Result<()> {
+        self.columns.clear();
         let group = row / shape.group_rows;
-        if self.group != Some(group) {
-            self.columns.clear();
-            let packed = packed_blocks(shape, group, read)?;
-            let mut raw = 0u64;
-            for (column, block) in packed.iter().enumerate() {
-                raw = raw.saturating_add(shape.raw_size(group, column, block)?).saturating_add(block.len() as u64);
-            }
-            self.held = raw;
-            out.hold(held_by_others.saturating_add(raw))?;
-            for (column, block) in packed.iter().enumerate() {
-                self.columns.push((shape.unpack(group, column, block, limit)?, 0));
-            }
-            self.group = Some(group);
-            self.next_row = shape.rows_of(group).start;
+        let packed = packed_blocks(shape, group, read)?;
+        self.held = 0;
+        for (column, block) in packed.iter().enumerate() {
+            let raw = shape.raw_size(group, column, block)?;
+            self.held = self.held.saturating_add(raw).saturating_add(block.len() as u64);
         }
-        while self.next_row < row {
+        out.hold(held_by_others.saturating_add(self.held))?;
+        for (column, block) in packed.iter().enumerate() {
+            self.columns.push((shape.unpack(group, column, block, self.held)?, 0));
+        }
+        self.rows = shape.rows_of(group);
+        for _ in self.rows.start..row {
             for (cells, at) in &mut self.columns {
                 *at += next_cell(cells, *at).len() + 1;
             }
-            self.next_row += 1;
         }
         Ok(())
     }
 
     fn print(&mut self, glue: &Glue, out: &mut Output<'_>) -> Result<()> {
-        self.next_row += 1;
         let mut put = |before: &[u8], (cells, at): &mut (Bytes, usize)| {
             let cell = next_cell(cells, *at);
             *at += cell.len() + 1;

@@ -8,9 +8,9 @@
 //! The rows are streamed; the counts come last because only then are they known.
 
 use super::RowPrinter;
-use super::json_value::encoder;
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
+use colkit::json::encoder;
 use colkit::{Input, OpenFile, Result, Sink, type_name};
 use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! Printing rows in one of several shapes, to standard output or to a file that appears when it is complete.
 
 mod arrow_stream;
+mod format;
 mod json_document;
-mod json_value;
 mod ndjson;
 mod table;
 
@@ -10,7 +10,7 @@ use crate::args::{PrintArgs, ShapeArg};
 use crate::{Io, Stream};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::{OpenFile, Registry, Result, Sink, StreamSink, TextReading, Types, WriteOptions};
+use colkit::{OpenFile, Result, Sink, StreamSink};
 use std::io::Write;
 use std::path::Path;
 
@@ -67,7 +67,7 @@ impl Printing {
             Shape::Ndjson => Box::new(ndjson::NdjsonPrinter::new(schema, sink)),
             Shape::Arrow => Box::new(arrow_stream::ArrowPrinter::new(schema, sink)?),
             Shape::JsonDocument => Box::new(json_document::DocumentPrinter::new(schema, sink, file)?),
-            Shape::Text(name) => Box::new(FormatPrinter::new(name, schema, sink, memory)?),
+            Shape::Text(name) => Box::new(format::FormatPrinter::new(name, schema, sink, memory)?),
         })
     }
 }
@@ -91,33 +91,6 @@ fn by_extension(path: &Path) -> Shape {
         Some("arrow" | "arrows" | "ipc") => Shape::Arrow,
         Some("txt") => Shape::Table,
         _ => Shape::Text("csv"),
-    }
-}
-
-/// Rows in a format of the registry. What the format lacks is printed as text, names that repeat are
-/// numbered, and both are said.
-struct FormatPrinter(Box<dyn colkit::TableWriter>);
-
-impl FormatPrinter {
-    fn new(name: &str, schema: &SchemaRef, sink: Box<dyn Sink>, memory: u64) -> Result<Self> {
-        let format = Registry::default().named(name, &TextReading::default())?;
-        let options = WriteOptions {
-            types: Types::Lossy,
-            rename_duplicates: true,
-            memory: memory / 2,
-            ..WriteOptions::default()
-        };
-        Ok(FormatPrinter(format.writer(schema.clone(), sink, &options)?))
-    }
-}
-
-impl RowPrinter for FormatPrinter {
-    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.0.write(batch)
-    }
-
-    fn finish(self: Box<Self>) -> Result<Vec<String>> {
-        Ok(self.0.finish()?.notes)
     }
 }
 

@@ -1,9 +1,9 @@
 //! One JSON object per row and line.
 
 use super::RowPrinter;
-use super::json_value::{encoder, key, object};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
+use colkit::json::{encoder, key, object};
 use colkit::{Result, Sink};
 use std::collections::HashSet;
 

@@ -6,27 +6,26 @@ use crate::progress::Progress;
 use crate::rows::Printing;
 use crate::{Io, Outcome};
 use colkit::plan::ReadPlan;
-use colkit::{OpenFile, Predicate, Result, Scan, coalesce, drive};
+use colkit::{OpenFile, Result, Scan, coalesce, drive};
 use std::io::Write;
 
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
     let printing = Printing::new(&args.print, args.script.json, io)?;
+    let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
-    let named = |e: colkit::Error| e.file(file.input().name());
-    let schema = file.schema();
+    let chosen = file.select(columns.as_deref(), args.condition.as_deref())?;
     let rows = args.rows.as_deref().map(|text| parse_range(text, file.row_count())).transpose()?;
-    let predicate = args.condition.as_deref().map(|text| Predicate::parse(text, &schema)).transpose().map_err(named)?;
-    let projection = args.columns.projection(&schema).map_err(named)?;
-    let scan = Scan { projection, predicate, rows, memory: args.reading.memory, ..Scan::default() };
+    let scan = Scan { rows, memory: args.reading.memory, ..chosen };
     print(&file, &scan, &printing, &args.print, io)
 }
 
 pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
     let printing = Printing::new(&args.print, args.script.json, io)?;
+    let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
-    let projection = args.columns.projection(&file.schema()).map_err(|e| e.file(file.input().name()))?;
+    let chosen = file.select(columns.as_deref(), None)?;
     let rows = Some(0..args.rows.min(file.row_count()));
-    let scan = Scan { projection, rows, memory: args.reading.memory, ..Scan::default() };
+    let scan = Scan { rows, memory: args.reading.memory, ..chosen };
     print(&file, &scan, &printing, &args.print, io)
 }
 

@@ -3,20 +3,19 @@
 use crate::args::{ConvertArgs, NullsArg, TypesArg};
 use crate::human::{bytes, plural, share};
 use crate::progress::Progress;
-use crate::request::inputs;
+use crate::request::{inputs, is_stream};
 use crate::{Io, Outcome};
 use colkit::{
     Conversion, ConversionSummary, Input, Nulls, Result, Sink, StreamSink, Types, WriteOptions, create, target_format,
 };
 use serde_json::json;
 use std::io::Write;
-use std::path::Path;
 use std::time::Instant;
 
 pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
-    let output = args.output.as_str();
-    let path = (output != "-").then(|| Path::new(output));
+    let path = (!is_stream(&args.output)).then_some(args.output.as_path());
+    let output = path.map_or("standard output".into(), |p| p.display().to_string());
     let mut opening = args.reading.opening()?;
     let target = target_format(&opening.registry, args.to.as_deref(), path)?;
     let write = write_options(args);
@@ -34,10 +33,10 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let prepared = conversion.prepare(target.clone())?;
     drop(progress);
     let progress = Progress::watch(io, "converting", &inputs, total);
-    let summary = prepared.write(sink).map_err(|e| e.file(path.map_or("standard output", |_| output)))?;
+    let summary = prepared.write(sink).map_err(|e| e.file(output.clone()))?;
     drop(progress);
     let seconds = began.elapsed().as_secs_f64();
-    tell(args, output, target.name(), &summary, seconds, io)?;
+    tell(args, &output, target.name(), &summary, seconds, io)?;
     Ok(Outcome::Yes)
 }
 
@@ -68,10 +67,10 @@ fn tell(
     seconds: f64,
     io: &mut Io,
 ) -> Result<()> {
-    let to_stdout = output == "-";
+    let to_stdout = is_stream(&args.output);
     if args.script.json {
         let document = json!({
-            "output": if to_stdout { "standard output" } else { output },
+            "output": output,
             "format": format,
             "rows": summary.rows,
             "columns": summary.columns,
@@ -96,7 +95,6 @@ fn tell(
     let size = bytes(summary.output_bytes);
     let share = share(summary.output_bytes, summary.input_bytes);
     let before = bytes(summary.input_bytes);
-    let output = if to_stdout { "standard output" } else { output };
     writeln!(io.stderr, "{output}: {rows} as {format}, {size} ({share} of {before}) in {seconds:.2} s")?;
     Ok(())
 }

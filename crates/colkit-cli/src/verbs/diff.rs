@@ -75,6 +75,9 @@ fn tell_cell(cell: &CellDifference, out: &mut crate::Stream) -> Result<()> {
         Some(text) if text.chars().count() > 60 => {
             format!("{:?}... ({} characters)", text.chars().take(57).collect::<String>(), text.chars().count())
         }
+        Some(text) if !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "+-.:".contains(c)) => {
+            text.clone()
+        }
         Some(text) => format!("{text:?}"),
     };
     let (left, right) = (show(&cell.left), show(&cell.right));

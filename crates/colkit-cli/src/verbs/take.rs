@@ -13,8 +13,9 @@ const MOST: u64 = 1 << 24;
 
 pub fn run(args: &TakeArgs, io: &mut Io) -> Result<Outcome> {
     let printing = Printing::new(&args.print, args.script.json, io)?;
+    let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
-    let projection = args.columns.projection(&file.schema()).map_err(|e| e.file(file.input().name()))?;
+    let projection = file.select(columns.as_deref(), None)?.projection;
     let rows = parse_rows(&args.rows, file.row_count()).map_err(|e| e.file(file.input().name()))?;
     let batch = file.take(&rows, &projection)?;
     let mut printer = printing.start(&batch.schema(), &file, io, args.reading.memory)?;

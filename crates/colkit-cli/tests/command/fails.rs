@@ -43,6 +43,7 @@ fn mistakes_are_told_with_their_place() {
             let said = folder.run(&[*arguments, &["--json"]].concat());
             assert_eq!(said.code, *code, "{arguments:?}");
             assert_eq!(error(&said)["code"], *name, "{arguments:?}");
+            assert_eq!(said.out, "", "{arguments:?}: not even half a document");
         }
     }
     assert_eq!(folder.names(), ["empty", "folder", "noise.bin", "trades.csv"]);

@@ -96,6 +96,10 @@ fn other_types_need_permission() {
     let time: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![1_500]).with_timezone("UTC"));
     assert_eq!(time.data_type(), &DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())));
     assert_eq!(written(time, Types::Lossy, Nulls::Refuse), everywhere(Ok(text(&["1970-01-01T00:00:01.500Z"]))));
+    let lists: ArrayRef =
+        Arc::new(ListArray::from_iter_primitive::<Int8Type, _, _>([Some(vec![Some(1), None]), Some(vec![])]));
+    assert_eq!(written(lists.clone(), Types::Exact, Nulls::Refuse), refused());
+    assert_eq!(written(lists, Types::Lossy, Nulls::Refuse), everywhere(Ok(text(&["[1,null]", "[]"]))));
     let wide: ArrayRef = Arc::new(Int64Array::from(vec![1 << 53]));
     let float: ArrayRef = Arc::new(Float64Array::from(vec![9_007_199_254_740_992.0]));
     assert_eq!(written(wide, Types::Lossy, Nulls::Refuse), everywhere(Ok(float)));

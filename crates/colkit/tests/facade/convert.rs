@@ -1,7 +1,7 @@
-use super::sample::{batch, formats, input, write};
+use super::sample::{batch, formats, input, native_formats, write};
 use colkit::arrow::datatypes::DataType;
 use colkit::{
-    ColumnName, Conversion, DiffOptions, MemorySink, Opening, Registry, Scan, TextReading, WriteOptions, diff,
+    ColumnName, Conversion, DiffOptions, MemorySink, Opening, Registry, Scan, TextReading, Types, WriteOptions, diff,
 };
 
 /// What `conversion` writes in the format of this name.
@@ -57,7 +57,7 @@ fn text_is_read_to_types_the_target_has() {
 
 #[test]
 fn typed_inputs_decide_what_text_is_read_as() {
-    for typed in Registry::default().native_formats() {
+    for typed in native_formats() {
         let name = format!("a.{}", typed.extensions()[0]);
         let inputs = vec![input("b.csv", "n,x,t\n1,2,3\n"), input(&name, write(typed.as_ref(), &batch()))];
         let conversion = Conversion { inputs, ..Conversion::default() };
@@ -91,4 +91,29 @@ fn given_types_win_over_inferred_ones() {
     assert_eq!(opened.schema().field(0).data_type(), &DataType::Utf8);
     assert_eq!(opened.schema().field(1).data_type(), &DataType::Int32);
     assert_eq!(opened.scan(&Scan::default()).unwrap().map(|b| b.unwrap().num_rows()).sum::<usize>(), 1);
+}
+
+#[test]
+fn wide_integers_become_the_narrowest_type_that_keeps_them() {
+    let source = input("in.csv", "a,b,c\n1,9007199254740993,3000000000\n2,1,4\n");
+    let types = ["a", "b", "c"].map(|name| (name.to_string(), DataType::Int64)).to_vec();
+    let with = |policy| {
+        let opening = Opening { text: TextReading::default().with_types(types.clone()), ..Opening::default() };
+        let write = WriteOptions { types: policy, ..WriteOptions::default() };
+        converted(Conversion { inputs: vec![source.clone()], opening, write, ..Conversion::default() }, "cff")
+    };
+    assert_eq!(with(Types::Refuse).unwrap_err().code(), "type_not_supported");
+    assert_eq!(with(Types::Exact).unwrap_err().code(), "value_out_of_range");
+    let (bytes, summary) = with(Types::Lossy).unwrap();
+    assert_eq!(summary.notes.len(), 3, "{:?}", summary.notes);
+    let file = Opening::default().open(&input("out.cff", bytes)).unwrap();
+    let types: Vec<DataType> = file.schema().fields().iter().map(|f| f.data_type().clone()).collect();
+    assert_eq!(types, [DataType::Int32, DataType::Utf8, DataType::Float64]);
+}
+
+#[test]
+fn what_inference_noticed_is_passed_on() {
+    let conversion = Conversion { inputs: vec![input("in.csv", "a,b\n1,x\n,y\n")], ..Conversion::default() };
+    let (_, summary) = converted(conversion, "gppcol").unwrap();
+    assert!(summary.notes[0].contains("line 3") && summary.notes[0].contains("\"a\""), "{:?}", summary.notes);
 }

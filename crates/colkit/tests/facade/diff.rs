@@ -1,5 +1,5 @@
-use super::sample::{batch, formats, input, write};
-use colkit::{DiffOptions, Difference, Input, Opening, Registry, diff};
+use super::sample::{batch, formats, input, native_formats, write};
+use colkit::{DiffOptions, Difference, Input, Opening, diff};
 
 fn compare(a: &Input, b: &Input) -> Difference {
     diff(a, b, &Opening::default(), &DiffOptions::default()).unwrap()
@@ -30,7 +30,7 @@ fn one_changed_value_is_found_in_any_format() {
 
 #[test]
 fn text_that_does_not_fit_the_types_is_a_difference_not_an_error() {
-    for format in Registry::default().native_formats() {
+    for format in native_formats() {
         let typed = input("typed", write(format.as_ref(), &batch()));
         let report = compare(&typed, &input("other.csv", "n,x,t\nmany,1.5,a\n"));
         assert!(!report.is_equal());

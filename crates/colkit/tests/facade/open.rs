@@ -1,4 +1,4 @@
-use super::sample::{batch, formats, input, write};
+use super::sample::{batch, formats, input, native_formats, write};
 use colkit::{Opening, Registry, Scan, TextReading, target_format};
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn content_decides_and_the_extension_only_settles_ties() {
 
 #[test]
 fn a_file_nobody_knows_gets_the_error_of_the_format_its_name_promises() {
-    for format in Registry::default().native_formats() {
+    for format in native_formats() {
         let name = format!("bad.{}", format.extensions()[0]);
         let error = Opening::default().open(&input(&name, vec![0xEE; 300])).err().unwrap();
         assert!(!error.message().contains("no known format"), "{error}");
@@ -39,7 +39,7 @@ fn a_named_format_is_not_questioned() {
 
 #[test]
 fn errors_of_a_scan_carry_the_name() {
-    for format in Registry::default().native_formats() {
+    for format in native_formats() {
         let mut file = write(format.as_ref(), &batch());
         let name = "damaged";
         let layout = Opening::default().open(&input(name, file.clone())).unwrap().layout().unwrap();

@@ -29,7 +29,17 @@ pub fn input(name: &str, bytes: impl Into<Vec<u8>>) -> Input {
     Input::source(name, Arc::new(bytes::Bytes::from(bytes.into())))
 }
 
-/// Every format, text ones too.
+/// Every format that stores `batch` as it is, text ones too.
 pub fn formats() -> Vec<Arc<dyn Format>> {
-    Registry::default().formats(&TextReading::default())
+    storing_batch(Registry::default().formats(&TextReading::default()))
+}
+
+/// The column formats that store `batch` as it is.
+pub fn native_formats() -> Vec<Arc<dyn Format>> {
+    storing_batch(Registry::default().native_formats())
+}
+
+fn storing_batch(formats: Vec<Arc<dyn Format>>) -> Vec<Arc<dyn Format>> {
+    let schema = batch().schema();
+    formats.into_iter().filter(|f| schema.fields().iter().all(|field| f.stores(field.data_type()))).collect()
 }

@@ -1,5 +1,5 @@
-use super::sample::{batch, formats, input, write};
-use colkit::{Opening, RegionKind, Registry, verify};
+use super::sample::{batch, formats, input, native_formats, write};
+use colkit::{Opening, RegionKind, verify};
 
 const MEMORY: u64 = 64 << 20;
 
@@ -16,7 +16,7 @@ fn good_files_are_valid_and_clean() {
 
 #[test]
 fn a_broken_column_does_not_hide_the_others() {
-    for format in Registry::default().native_formats() {
+    for format in native_formats() {
         let mut file = write(format.as_ref(), &batch());
         let layout = Opening::default().open(&input("good", file.clone())).unwrap().layout().unwrap();
         let data = |column: usize| {
@@ -38,7 +38,7 @@ fn a_broken_column_does_not_hide_the_others() {
 fn what_cannot_be_opened_is_an_error_not_a_panic() {
     let verdict = verify(&input("empty", vec![]), &Opening::default(), MEMORY);
     assert_eq!((verdict.is_valid(), verdict.format, verdict.bytes), (false, None, 0));
-    for format in Registry::default().native_formats() {
+    for format in native_formats() {
         let file = write(format.as_ref(), &batch());
         let verdict = verify(&input("cut", &file[..file.len() / 2]), &Opening::default(), MEMORY);
         assert!(!verdict.is_valid(), "{}: {verdict:?}", format.name());
@@ -48,8 +48,7 @@ fn what_cannot_be_opened_is_an_error_not_a_panic() {
 #[test]
 fn bytes_that_belong_to_nothing_are_findings() {
     for name in ["gppcol", "cff", "colfile"] {
-        let registry = Registry::default();
-        let Some(format) = registry.native_formats().into_iter().find(|f| f.name() == name) else { continue };
+        let Some(format) = native_formats().into_iter().find(|f| f.name() == name) else { continue };
         let mut file = write(format.as_ref(), &batch());
         file.extend_from_slice(b"more");
         let verdict = verify(&input("longer", file), &Opening::default(), MEMORY);

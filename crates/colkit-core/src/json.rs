@@ -3,14 +3,14 @@
 //! Numbers keep all their digits; NaN and infinities, which JSON lacks, become null. Bytes are written in
 //! hexadecimal, dates and times as ISO 8601 text, structs and maps as objects, lists as arrays.
 
-use colkit::Result;
-use colkit::arrow::array::{Array, ArrayRef, AsArray, OffsetSizeTrait};
-use colkit::arrow::compute::cast;
-use colkit::arrow::datatypes::{
+use crate::Result;
+use arrow::array::{Array, ArrayRef, AsArray, OffsetSizeTrait};
+use arrow::compute::cast;
+use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use colkit::arrow::util::display::{ArrayFormatter, FormatOptions};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::fmt::{Debug, Display, Write as _};
 use std::io::Write as _;
 
@@ -244,7 +244,7 @@ fn displayed(array: &ArrayRef, write: fn(&str, &mut Vec<u8>) -> Result<()>) -> R
         let value = formatter.value(row);
         match write!(shown, "{value}") {
             Ok(()) => write(&shown, out),
-            Err(_) => Err(colkit::Error::data("not_displayable", "a value cannot be shown as text")),
+            Err(_) => Err(crate::Error::data("not_displayable", "a value cannot be shown as text")),
         }
     }))
 }
@@ -252,11 +252,11 @@ fn displayed(array: &ArrayRef, write: fn(&str, &mut Vec<u8>) -> Result<()>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use colkit::arrow::array::{
+    use arrow::array::{
         BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, ListArray,
         NullArray, StringArray, StructArray,
     };
-    use colkit::arrow::datatypes::Field;
+    use arrow::datatypes::Field;
     use std::sync::Arc;
 
     fn json(array: impl Array + 'static) -> String {

@@ -1,0 +1,369 @@
+//! Tables of the queryable codecs: read group by group and column by column, from the file.
+//!
+//! Rows are lines, in order; the header (the first line of a qcolumnar file, if it is not taken apart and has as many
+//! fields as the table has columns) is not one of them. A table of several shapes has the columns of all, by name; a
+//! row is null in columns its shape does not have.
+//!
+//! | type in the file | type here |
+//! |------------------|-----------|
+//! | 1 integer | int64 |
+//! | 2 decimal | float64, the nearest: zone maps are floats too |
+//! | 0 text, or different types under one name | text |
+//!
+//! In columns of numbers an empty cell (and JSON's null) is null; a cell that is no number is an error that says where.
+
+use super::File;
+use super::column_reader::ColumnReader;
+use super::rows::{LINE, default_name, header_names};
+use super::text::text;
+use super::verify::Verify;
+use crate::codec::queryable::{Line, Queryable};
+use crate::codec::shape::{Glue, Kind, Shape, Zone};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use colkit_core::{
+    BatchMachine, Boxed, ByteRange, ColumnStatistics, Finding, Lane, Layout, Limits, Projection, Result, Scan, Split,
+    Table, Value, check_rows, ready, take_by_scan,
+};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows of a split at least, as far as neighbouring groups give them.
+const SPLIT_ROWS: u64 = 32 << 10;
+
+/// A queryable file.
+#[derive(Clone)]
+pub struct Groups(Arc<Inner>);
+
+/// What the table and its readers share.
+pub struct Inner {
+    file: Arc<File>,
+    /// The lines of the file.
+    pub lines: Arc<Queryable>,
+    /// The columns.
+    pub schema: SchemaRef,
+    /// Where their values come from.
+    pub columns: Vec<Column>,
+    /// Lines before the first row: 0 or 1.
+    pub header: u64,
+    /// Whether a CR at the end of a row belongs to the line end.
+    pub crlf: bool,
+    verbatim: u64,
+}
+
+/// Where the values of a column come from.
+pub enum Column {
+    /// From these columns of the shapes.
+    Values(Vec<Option<usize>>),
+    /// Lines that are not taken apart.
+    Lines,
+}
+
+/// The names of a shape's columns, numbered where they repeat.
+fn names(shape: &Shape) -> Vec<(String, usize)> {
+    let mut seen = std::collections::HashMap::new();
+    let number = |name: String| {
+        let count = seen.entry(name.clone()).and_modify(|n| *n += 1).or_insert(0usize);
+        (name, *count)
+    };
+    let name = |c: usize| match &shape.names {
+        Some(names) => names.get(c).map(|n| text(n)).unwrap_or_default(),
+        None => default_name(c),
+    };
+    (0..shape.width()).map(name).map(number).collect()
+}
+
+/// The columns of all shapes: name, type, and which column of each shape it is.
+fn all_columns(lines: &Queryable) -> Vec<(String, Kind, Vec<Option<usize>>)> {
+    let mut all: Vec<(String, Kind, Vec<Option<usize>>)> = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    for (s, shape) in lines.shapes.iter().enumerate() {
+        for (c, (key, kind)) in names(shape).into_iter().zip(&shape.kinds).enumerate() {
+            let index = *known.entry(key.clone()).or_insert_with(|| {
+                all.push((key.0, *kind, vec![None; lines.shapes.len()]));
+                all.len() - 1
+            });
+            if let Some((_, known_kind, sources)) = all.get_mut(index) {
+                *known_kind = common_kind(*known_kind, *kind);
+                if let Some(source) = sources.get_mut(s) {
+                    *source = Some(c);
+                }
+            }
+        }
+    }
+    all
+}
+
+fn common_kind(a: Kind, b: Kind) -> Kind {
+    match (a, b) {
+        (Kind::Text, _) | (_, Kind::Text) => Kind::Text,
+        (Kind::Integer, Kind::Integer) => Kind::Integer,
+        _ => Kind::Decimal,
+    }
+}
+
+/// Which column of the table a column of a shape is.
+pub fn table_column(lines: &Queryable, shape: &Shape, column: usize) -> Option<usize> {
+    if lines.shapes.len() == 1 {
+        return Some(column);
+    }
+    let s = lines.shapes.iter().position(|other| other.prefix == shape.prefix)?;
+    all_columns(lines).iter().position(|(_, _, sources)| sources.get(s) == Some(&Some(column)))
+}
+
+fn data_type(kind: Kind) -> DataType {
+    match kind {
+        Kind::Text => DataType::Utf8,
+        Kind::Integer => DataType::Int64,
+        Kind::Decimal => DataType::Float64,
+    }
+}
+
+impl Groups {
+    /// The table of an opened file.
+    pub fn new(file: Arc<File>, lines: Queryable) -> Result<Self> {
+        let mut columns = all_columns(&lines);
+        let mut header = 0;
+        let mut crlf = false;
+        if let ([shape], Some(line)) = (&lines.shapes[..], first_line(&lines)?)
+            && let Glue::Delimiter(delimiter) = &shape.glue
+        {
+            let names = header_names(line, delimiter);
+            if names.len() == columns.len() {
+                header = 1;
+                crlf = line.ends_with(b"\r");
+                for (i, ((name, _, _), own)) in columns.iter_mut().zip(names).enumerate() {
+                    *name = if own.is_empty() { default_name(i) } else { own };
+                }
+            }
+        }
+        Limits::check("a table", columns.len() as u64, file.limits.columns)?;
+        let rows: u64 = lines.cuts.last().map_or(0, |end| (0..lines.shapes.len()).map(|s| end.row(s)).sum());
+        let verbatim = lines.nlines - rows - header;
+        let mut fields: Vec<Field> =
+            columns.iter().map(|(name, kind, _)| Field::new(name, data_type(*kind), true)).collect();
+        let mut columns: Vec<Column> = columns.into_iter().map(|(_, _, sources)| Column::Values(sources)).collect();
+        if verbatim > 0 {
+            fields.push(Field::new(LINE, DataType::Utf8, true));
+            columns.push(Column::Lines);
+        }
+        let schema = Arc::new(Schema::new(fields));
+        Ok(Groups(Arc::new(Inner { file, lines: Arc::new(lines), schema, columns, header, crlf, verbatim })))
+    }
+}
+
+/// The first line, if it is not taken apart.
+fn first_line(lines: &Queryable) -> Result<Option<&[u8]>> {
+    let Some(mut at) = lines.cuts.first().filter(|_| lines.nlines > 0).cloned() else { return Ok(None) };
+    Ok(match lines.next(&mut at)? {
+        Line::Verbatim(line) => Some(line),
+        Line::Row { .. } => None,
+    })
+}
+
+impl Inner {
+    fn row_count(&self) -> u64 {
+        self.lines.nlines - self.header
+    }
+
+    /// The rows of a piece.
+    fn rows_of(&self, piece: usize) -> Range<u64> {
+        let row =
+            |i: usize| self.lines.cuts.get(i).map_or(self.row_count(), |cut| cut.line.saturating_sub(self.header));
+        row(piece)..row(piece + 1)
+    }
+
+    /// The pieces that hold these rows.
+    pub fn pieces_of(&self, rows: &Range<u64>) -> Range<usize> {
+        let cuts = &self.lines.cuts;
+        let after = |row: u64| cuts.partition_point(|cut| cut.line.saturating_sub(self.header) <= row);
+        let start = after(rows.start).saturating_sub(1);
+        let end = if rows.is_empty() { start } else { after(rows.end - 1) };
+        start..end.min(self.lines.pieces())
+    }
+
+    /// The groups of a shape that a piece needs.
+    fn groups_of(&self, piece: usize, shape: usize) -> Range<u64> {
+        let row = |i: usize| self.lines.cuts.get(i).map_or(0, |cut| cut.row(shape));
+        let (start, end) = (row(piece), row(piece + 1));
+        match self.lines.shapes.get(shape) {
+            Some(of) if end > start => start / of.group_rows..end.div_ceil(of.group_rows),
+            _ => 0..0,
+        }
+    }
+
+    /// The blocks that a column needs for a piece: shape, its column, group.
+    pub fn blocks_of(&self, piece: usize, column: usize) -> Vec<(usize, usize, u64)> {
+        let Some(Column::Values(sources)) = self.columns.get(column) else { return Vec::new() };
+        let shapes = sources.iter().enumerate().filter_map(|(s, source)| Some((s, (*source)?)));
+        shapes.flat_map(|(s, c)| self.groups_of(piece, s).map(move |g| (s, c, g))).collect()
+    }
+
+    /// Where those blocks lie, if in the file.
+    pub fn ranges_of(&self, piece: usize, column: usize) -> Result<Vec<ByteRange>> {
+        let mut ranges = Vec::new();
+        for (s, c, g) in self.blocks_of(piece, column) {
+            if let Some(shape) = self.lines.shapes.get(s) {
+                ranges.extend(shape.file_range(g, c..c + 1)?);
+            }
+        }
+        Ok(ranges)
+    }
+
+    /// What zone maps say about a column in a piece.
+    fn zone(&self, piece: usize, column: usize) -> Option<ColumnStatistics> {
+        let as_float = self.schema.fields().get(column)?.data_type() == &DataType::Float64;
+        let mut bounds: Option<(Value, Value)> = None;
+        for (s, c, g) in self.blocks_of(piece, column) {
+            #[expect(clippy::cast_precision_loss, reason = "cells of the column are rounded the same way")]
+            let (min, max) = match self.lines.shapes.get(s)?.block(g, c).ok()?.zone {
+                Zone::Integer(min, max) if min <= max && as_float => {
+                    (Value::Float(min as f64), Value::Float(max as f64))
+                }
+                Zone::Integer(min, max) if min <= max => (Value::Int(min.into()), Value::Int(max.into())),
+                Zone::Decimal(min, max) if min <= max => (Value::Float(min), Value::Float(max)),
+                // Text, NaN, or a map that cannot be right: nothing is known.
+                _ => return None,
+            };
+            bounds = Some(match bounds {
+                None => (min, max),
+                Some((low, high)) => (
+                    if min.compare(&low)?.is_lt() { min } else { low },
+                    if max.compare(&high)?.is_gt() { max } else { high },
+                ),
+            });
+        }
+        let (min, max) = bounds?;
+        Some(ColumnStatistics { min: Some(min), max: Some(max), null_count: None, exact: false })
+    }
+
+    fn lane(self: &Arc<Self>, column: usize, positions: Vec<usize>, rows: Range<u64>, scan: &Scan) -> Lane {
+        let field = self.schema.fields().get(column).cloned();
+        let schema = Arc::new(Schema::new(positions.iter().filter_map(|_| field.clone()).collect::<Vec<_>>()));
+        let reader = ColumnReader::new(self.clone(), column, positions.len(), schema, rows, scan);
+        let machine: BatchMachine = Box::new(reader);
+        Lane { columns: positions, machine }
+    }
+
+    /// One lane for each column that is asked for, however often.
+    fn lanes(self: &Arc<Self>, rows: &Range<u64>, scan: &Scan) -> Result<Vec<Lane>> {
+        let mut wanted: Vec<(usize, Vec<usize>)> = Vec::new();
+        let mut place = std::collections::HashMap::new();
+        for (position, column) in scan.projection.indices(&self.schema)?.into_iter().enumerate() {
+            let at = *place.entry(column).or_insert_with(|| {
+                wanted.push((column, Vec::new()));
+                wanted.len() - 1
+            });
+            if let Some((_, positions)) = wanted.get_mut(at) {
+                positions.push(position);
+            }
+        }
+        Ok(wanted.into_iter().map(|(column, positions)| self.lane(column, positions, rows.clone(), scan)).collect())
+    }
+}
+
+impl Table for Groups {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema.clone()
+    }
+
+    fn row_count(&self) -> u64 {
+        self.0.row_count()
+    }
+
+    fn properties(&self) -> Vec<(&'static str, String)> {
+        let table = &self.0;
+        let mut facts = table.file.properties();
+        let sum = |f: fn(&Shape) -> u64| table.lines.shapes.iter().map(f).sum::<u64>().to_string();
+        if table.lines.shapes.len() != 1 {
+            facts.push(("templates", table.lines.shapes.len().to_string()));
+        }
+        facts.push(("groups", sum(Shape::groups)));
+        facts.push(("group_rows", table.lines.shapes.iter().map(|s| s.group_rows).max().unwrap_or(0).to_string()));
+        facts.push(("header_lines", table.header.to_string()));
+        facts.push(("lines_not_taken_apart", table.verbatim.to_string()));
+        facts
+    }
+
+    fn statistics(&self) -> Vec<ColumnStatistics> {
+        let table = &self.0;
+        let all = |column: usize| {
+            let mut bounds: Option<(Value, Value)> = None;
+            for piece in 0..table.lines.pieces() {
+                if table.blocks_of(piece, column).is_empty() {
+                    continue;
+                }
+                let zone = table.zone(piece, column)?;
+                let (min, max) = (zone.min?, zone.max?);
+                bounds = Some(match bounds {
+                    None => (min, max),
+                    Some((low, high)) => (
+                        if min.compare(&low)?.is_lt() { min } else { low },
+                        if max.compare(&high)?.is_gt() { max } else { high },
+                    ),
+                });
+            }
+            let (min, max) = bounds?;
+            Some(ColumnStatistics { min: Some(min), max: Some(max), null_count: None, exact: false })
+        };
+        (0..table.columns.len()).map(|column| all(column).unwrap_or_default()).collect()
+    }
+
+    fn splits(&self, scan: &Scan) -> Result<Boxed<Vec<Split>>> {
+        let table = &self.0;
+        let rows = scan.row_range(table.row_count())?;
+        let columns = scan.projection.indices(&table.schema)?;
+        let mut splits: Vec<Split> = Vec::new();
+        for piece in table.pieces_of(&rows) {
+            let of = table.rows_of(piece);
+            let part = of.start.max(rows.start)..of.end.min(rows.end);
+            let keep = scan.predicate.as_ref().is_none_or(|p| p.may_match(&|column| table.zone(piece, column)));
+            if part.is_empty() || !keep {
+                continue;
+            }
+            let mut ranges = Vec::new();
+            for column in &columns {
+                ranges.extend(table.ranges_of(piece, *column)?);
+            }
+            match splits.last_mut() {
+                Some(last) if last.rows.end == part.start && part.end - last.rows.start <= SPLIT_ROWS => {
+                    last.rows.end = part.end;
+                    last.ranges.extend(ranges);
+                }
+                _ => splits.push(Split { rows: part, ranges }),
+            }
+        }
+        Ok(ready(splits))
+    }
+
+    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
+        self.0.lanes(&split.rows, scan)
+    }
+
+    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
+        let table = &self.0;
+        check_rows(rows, table.row_count())?;
+        let scan = Scan { memory: table.file.limits.memory, ..Scan::of(projection.clone()) };
+        let mut sorted = rows.to_vec();
+        sorted.sort_unstable();
+        let mut pieces: Vec<(Range<u64>, usize)> = Vec::new();
+        for row in sorted {
+            let piece = table.pieces_of(&(row..row + 1)).start;
+            match pieces.last_mut() {
+                Some((range, last)) if *last == piece => range.end = row + 1,
+                _ => pieces.push((row..row + 1, piece)),
+            }
+        }
+        let read = |(range, _): (Range<u64>, usize)| Ok((range.clone(), table.lanes(&range, &scan)?));
+        let pieces = pieces.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+        take_by_scan(projection.schema(&table.schema)?, rows, pieces)
+    }
+
+    fn layout(&self) -> Result<Boxed<Layout>> {
+        Ok(ready(self.0.file.layout(Some(&self.0.lines))))
+    }
+
+    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+        Ok(Box::new(Verify::new(self.0.file.clone(), Some(self.0.lines.clone()))))
+    }
+}

@@ -1,0 +1,94 @@
+//! Rows in a format of the registry, for reading by eye or by other programs.
+//!
+//! Printing must not fail for what text cannot hold: nulls become empty cells, names that repeat are numbered, nested
+//! values are printed as JSON. What was changed is said in the notes.
+
+use super::RowPrinter;
+use colkit::arrow::array::{Array, ArrayRef, StringArray, StringBuilder};
+use colkit::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use colkit::arrow::record_batch::RecordBatch;
+use colkit::json::encoder;
+use colkit::plan::batch_of;
+use colkit::{Error, Nulls, Registry, Result, Sink, TableWriter, TextReading, Types, WriteOptions};
+use std::sync::Arc;
+
+pub struct FormatPrinter {
+    writer: Box<dyn TableWriter>,
+    schema: SchemaRef,
+}
+
+impl FormatPrinter {
+    pub fn new(name: &str, schema: &SchemaRef, sink: Box<dyn Sink>, memory: u64) -> Result<Self> {
+        let format = Registry::default().named(name, &TextReading::default())?;
+        let fields = schema.fields().iter().map(|f| match f.data_type().is_nested() {
+            true => Arc::new(Field::new(f.name(), DataType::Utf8, true)),
+            false => f.clone(),
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let options = WriteOptions {
+            nulls: Nulls::Fill,
+            types: Types::Lossy,
+            rename_duplicates: true,
+            memory: memory / 2,
+            ..WriteOptions::default()
+        };
+        Ok(FormatPrinter { writer: format.writer(schema.clone(), sink, &options)?, schema })
+    }
+}
+
+impl RowPrinter for FormatPrinter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let flat = |array: &ArrayRef| match array.data_type().is_nested() {
+            true => Ok(Arc::new(as_json(array)?) as ArrayRef),
+            false => Ok(array.clone()),
+        };
+        let columns = batch.columns().iter().map(flat).collect::<Result<Vec<_>>>()?;
+        self.writer.write(&batch_of(&self.schema, columns, batch.num_rows())?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<String>> {
+        Ok(self.writer.finish()?.notes)
+    }
+}
+
+/// Each value as the text of its JSON; nulls stay nulls.
+fn as_json(array: &ArrayRef) -> Result<StringArray> {
+    let encode = encoder(array)?;
+    let mut texts = StringBuilder::new();
+    let mut text = Vec::new();
+    for row in 0..array.len() {
+        if array.is_null(row) {
+            texts.append_null();
+            continue;
+        }
+        text.clear();
+        encode(row, &mut text)?;
+        let text = std::str::from_utf8(&text).map_err(|e| Error::data("bad_utf8", e.to_string()))?;
+        texts.append_value(text);
+    }
+    Ok(texts.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use colkit::MemorySink;
+    use colkit::arrow::array::{Int32Array, ListArray};
+    use colkit::arrow::datatypes::Int32Type;
+
+    #[test]
+    fn nested_values_nulls_and_twins_are_printed() {
+        let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1), Some(2)]), None]);
+        let numbers = Int32Array::from(vec![None, Some(7)]);
+        let schema =
+            Schema::new(vec![Field::new("a", lists.data_type().clone(), true), Field::new("a", DataType::Int32, true)]);
+        let batch = RecordBatch::try_new(schema.into(), vec![Arc::new(lists), Arc::new(numbers)]).unwrap();
+        let sink = MemorySink::new();
+        let mut printer =
+            Box::new(FormatPrinter::new("csv", &batch.schema(), Box::new(sink.clone()), 1 << 20).unwrap());
+        printer.write(&batch).unwrap();
+        let notes = printer.finish().unwrap();
+        assert_eq!(sink.bytes().unwrap(), "a,a_2\n\"[1,2]\",\n,7\n");
+        assert!(!notes.is_empty(), "{notes:?}");
+    }
+}

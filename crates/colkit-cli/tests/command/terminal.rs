@@ -1,0 +1,66 @@
+//! What only a terminal sees, through the library with streams of our own.
+
+use super::run::Folder;
+use colkit_cli::{Io, Stream};
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+/// Keeps what is written.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs the command on a terminal of this width; gives what it wrote to standard output and to standard error.
+fn on_terminal(arguments: &[&str], width: usize, colour: bool) -> (String, String) {
+    let (out, err) = (Kept::default(), Kept::default());
+    let stream = |kept: &Kept| Stream::new(Box::new(kept.clone())).terminal(width, colour);
+    let io = Io { stdin: Box::new(std::io::empty()), stdout: stream(&out), stderr: stream(&err) };
+    let _ = colkit_cli::run(["colkit"].iter().chain(arguments).map(Into::into), io);
+    let text = |kept: &Kept| String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+    (text(&out), text(&err))
+}
+
+#[test]
+fn a_table_fits_the_terminal() {
+    let folder = Folder::new();
+    let wide = "x".repeat(200);
+    folder.write("t.csv", format!("a,b,c,d\n1,{wide},2,3\n"));
+    let file = folder.path("t.csv");
+    let (out, _) = on_terminal(&["cat", file.to_str().unwrap()], 40, false);
+    assert!(out.lines().all(|l| l.chars().count() <= 40), "{out}");
+    assert!(out.contains("xx\u{2026}") && out.contains("1 row, 4 columns"), "{out}");
+    let (out, _) = on_terminal(&["cat", file.to_str().unwrap()], 18, false);
+    assert!(out.contains("not shown; choose some with --columns"), "{out}");
+}
+
+#[test]
+fn colour_is_for_those_who_want_it() {
+    let folder = Folder::with_trades();
+    let file = folder.path("trades.csv");
+    for arguments in [&["head"][..], &["inspect"], &["verify"], &["schema"]] {
+        let arguments = [arguments, &[file.to_str().unwrap()]].concat();
+        assert!(on_terminal(&arguments, 80, true).0.contains('\x1b'), "{arguments:?}");
+        assert!(!on_terminal(&arguments, 80, false).0.contains('\x1b'), "{arguments:?}");
+    }
+    assert!(on_terminal(&["cat", "missing"], 80, true).1.starts_with("\x1b[31;1merror:"));
+    assert!(on_terminal(&["cat", "missing"], 80, false).1.starts_with("error:"));
+}
+
+#[test]
+fn what_is_quick_needs_no_progress() {
+    let folder = Folder::with_trades();
+    let (file, out) = (folder.path("trades.csv"), folder.path("o.cff"));
+    let (_, err) = on_terminal(&["convert", file.to_str().unwrap(), out.to_str().unwrap()], 80, false);
+    assert_eq!(err.lines().count(), 1, "{err}");
+    assert!(err.contains("4 rows as cff"), "{err}");
+}

@@ -1,0 +1,117 @@
+//! FSST: short strings by a table of up to 255 symbols of 1 to 8 bytes.
+//!
+//! | bytes of the table | content |
+//! |---|---|
+//! | 0 | number of symbols n |
+//! | 1, 2 | of use to the encoder only |
+//! | 3 | 1 = compressed, 0 = the values are stored as they are |
+//! | 4..8 | `TSSF` |
+//! | 8..8+8n | the symbols |
+//! | 8+8n..8+9n | their lengths |
+//!
+//! Each value is decoded on its own: a byte below 255 stands for a symbol, 255 says that the next byte is literal.
+
+use colkit_core::{Error, Result};
+
+const TABLE_BYTES: usize = 2312;
+const ESCAPE: u8 = 255;
+
+/// A symbol table, ready to decode.
+#[derive(Debug)]
+pub(crate) struct SymbolTable {
+    compressed: bool,
+    /// Symbol and length by code. Codes that stand for nothing have length 0.
+    symbols: Vec<([u8; 8], u8)>,
+}
+
+fn bad_table(why: String) -> Error {
+    Error::corrupt("bad_symbol_table", why)
+}
+
+impl SymbolTable {
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        if bytes.len() != TABLE_BYTES || bytes.get(4..8) != Some(b"TSSF") {
+            return Err(bad_table(format!("an FSST table has 2312 bytes and a mark, found {} bytes", bytes.len())));
+        }
+        let count = usize::from(bytes.first().copied().unwrap_or(0));
+        let entries = bytes.get(8..8 + 8 * count).unwrap_or_default().chunks_exact(8);
+        let lengths = bytes.get(8 + 8 * count..8 + 9 * count).unwrap_or_default();
+        let mut symbols = vec![([0; 8], 0); 256];
+        for (slot, (symbol, length)) in symbols.iter_mut().zip(entries.zip(lengths)) {
+            if !(1..=8).contains(length) {
+                return Err(bad_table(format!("a symbol of {length} bytes")));
+            }
+            *slot = (symbol.try_into().unwrap_or_default(), *length);
+        }
+        Ok(SymbolTable { compressed: bytes.get(3) == Some(&1), symbols })
+    }
+
+    /// Appends what `codes` stand for.
+    pub fn decode(&self, codes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        if !self.compressed {
+            out.extend_from_slice(codes);
+            return Ok(());
+        }
+        // Every symbol is written as 8 bytes and then shortened; room for that is made once.
+        let start = out.len();
+        out.resize(start + codes.len().saturating_mul(8).saturating_add(8), 0);
+        let mut at = start;
+        let mut codes = codes.iter();
+        while let Some(&code) = codes.next() {
+            let (symbol, length) = if code == ESCAPE {
+                let literal = codes.next().ok_or_else(|| bad_codes("an escape at the end of a value"))?;
+                ([*literal, 0, 0, 0, 0, 0, 0, 0], 1)
+            } else {
+                self.symbols.get(usize::from(code)).copied().unwrap_or_default()
+            };
+            if length == 0 {
+                return Err(bad_codes("a code without a symbol"));
+            }
+            if let Some(to) = out.get_mut(at..at + 8) {
+                to.copy_from_slice(&symbol);
+            }
+            at += usize::from(length);
+        }
+        out.truncate(at);
+        Ok(())
+    }
+}
+
+fn bad_codes(why: &str) -> Error {
+    Error::corrupt("bad_compressed_data", format!("fsst: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(switch: u8) -> Vec<u8> {
+        let mut bytes = vec![2, 0, 0, switch, b'T', b'S', b'S', b'F'];
+        bytes.extend(b"hello\0\0\0");
+        bytes.extend(b" w\0\0\0\0\0\0");
+        bytes.extend([5, 2]);
+        bytes.resize(TABLE_BYTES, 0);
+        bytes
+    }
+
+    #[test]
+    fn symbols_and_literals() {
+        let symbols = SymbolTable::parse(&table(1)).unwrap();
+        let mut out = b">".to_vec();
+        symbols.decode(&[0, 1, 255, b'o', 0], &mut out).unwrap();
+        assert_eq!(out, b">hello wohello");
+        assert_eq!(symbols.decode(&[2], &mut out).unwrap_err().code(), "bad_compressed_data");
+        assert_eq!(symbols.decode(&[255], &mut out).unwrap_err().code(), "bad_compressed_data");
+        let mut raw = Vec::new();
+        SymbolTable::parse(&table(0)).unwrap().decode(&[0, 255], &mut raw).unwrap();
+        assert_eq!(raw, [0, 255]);
+    }
+
+    #[test]
+    fn tables_are_checked() {
+        assert!(SymbolTable::parse(&table(1)[..2311]).is_err());
+        let mut bad = table(1);
+        bad[8 + 16] = 9;
+        assert_eq!(SymbolTable::parse(&bad).unwrap_err().code(), "bad_symbol_table");
+    }
+}

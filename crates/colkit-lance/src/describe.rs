@@ -1,0 +1,174 @@
+//! What is in a file: its pages for people, its bytes for the map.
+
+use crate::blob;
+use crate::container::inside;
+use crate::coroutine::Io;
+use crate::encoding::{ColumnForm, Decoded, PageSummary, Target};
+use crate::read::LanceFile;
+use crate::rows::Rows;
+use crate::schema::{Kind, Node};
+use colkit_core::{ByteRange, Layout, Region, RegionKind, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A physical column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnSummary {
+    /// Its number in the file.
+    pub column: usize,
+    /// The path of the field it belongs to, such as `a.b.item`; empty if it belongs to none.
+    pub path: String,
+    /// The top-level column of the schema.
+    pub root: Option<usize>,
+    /// Its pages.
+    pub pages: Vec<PageEntry>,
+    /// Buffers of the column itself.
+    pub buffers: Vec<ByteRange>,
+}
+
+/// A page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageEntry {
+    /// Items or rows in it.
+    pub rows: u64,
+    /// Where its buffers are.
+    pub buffers: Vec<ByteRange>,
+    /// What it is; or why that is not known.
+    pub summary: std::result::Result<PageSummary, String>,
+}
+
+/// The path and top-level column of each physical column.
+fn owners(roots: &[Node]) -> HashMap<usize, (String, usize)> {
+    fn walk(node: &Node, path: &str, root: usize, owners: &mut HashMap<usize, (String, usize)>) {
+        let path = if path.is_empty() { node.field.name().clone() } else { format!("{path}.{}", node.field.name()) };
+        node.children.iter().for_each(|c| walk(c, &path, root, owners));
+        if let Some(column) = node.bytes_column {
+            owners.insert(column, (format!("{path}.bytes"), root));
+        }
+        if let Some(column) = node.column {
+            owners.insert(column, (path, root));
+        }
+    }
+    let mut owners = HashMap::new();
+    roots.iter().enumerate().for_each(|(root, node)| walk(node, "", root, &mut owners));
+    owners
+}
+
+pub(crate) async fn columns(file: &Arc<LanceFile>, io: &Io) -> Result<Vec<ColumnSummary>> {
+    let numbers: Vec<usize> = (0..file.container.column_count()).collect();
+    let metadata = file.container.fetch_columns(io, &numbers).await?;
+    let owners = owners(&file.fields.roots);
+    let mut summaries = Vec::with_capacity(metadata.len());
+    for (column, metadata) in numbers.into_iter().zip(metadata) {
+        let (path, root) = owners.get(&column).cloned().map_or((String::new(), None), |(p, r)| (p, Some(r)));
+        let pages = metadata.pages.iter().map(|page| {
+            let globals = file.container.global_buffers();
+            let known = file.registry.page(page, &metadata, globals, file.container.size(), &file.limits);
+            let summary = known.map(|p| p.summary()).map_err(|e| e.to_string());
+            PageEntry { rows: page.length, buffers: page.buffers.clone(), summary }
+        });
+        summaries.push(ColumnSummary { column, path, root, pages: pages.collect(), buffers: metadata.buffers.clone() });
+    }
+    Ok(summaries)
+}
+
+/// Buffers start on multiples of this; what lies between is padding.
+const ALIGNMENT: u64 = 64;
+
+pub(crate) async fn layout(file: &Arc<LanceFile>, io: &Io) -> Result<Layout> {
+    let container = &file.container;
+    let (footer, size) = (container.footer(), container.size());
+    let end = ByteRange::between(footer.global_table.end(), size);
+    let mut regions = vec![
+        Region::new(footer.column_table, RegionKind::Metadata, "column table"),
+        Region::new(footer.global_table, RegionKind::Metadata, "global buffer table"),
+        Region::new(end, RegionKind::Header, "footer"),
+    ];
+    for (index, range) in container.global_buffers().iter().enumerate() {
+        let name = if index == 0 { "file descriptor".to_owned() } else { format!("global buffer {index}") };
+        regions.push(Region::new(*range, RegionKind::Metadata, name));
+    }
+    for column in columns(file, io).await? {
+        let place = if column.path.is_empty() { format!("column {}", column.column) } else { column.path.clone() };
+        let of = |region: Region| match column.root {
+            Some(root) => region.column(root),
+            None => region,
+        };
+        if let Some(metadata) = container.known_column(column.column) {
+            regions.push(of(Region::new(metadata.range, RegionKind::Metadata, format!("metadata of {place}"))));
+            for range in &metadata.deferred {
+                regions.push(Region::new(*range, RegionKind::Metadata, "shared encoding"));
+            }
+        }
+        for (index, range) in column.buffers.iter().enumerate() {
+            regions.push(of(Region::new(*range, RegionKind::Data, format!("{place}: column buffer {index}"))));
+        }
+        for (number, page) in column.pages.iter().enumerate() {
+            for (index, range) in page.buffers.iter().enumerate() {
+                let summary = page.summary.as_ref().ok();
+                let content = summary.and_then(|s| s.buffers.get(index)).filter(|name| !name.is_empty());
+                let name = format!("{place}: page {number} buffer {index}");
+                let mut region = of(Region::new(*range, RegionKind::Data, name));
+                region.encoding = content.cloned();
+                regions.push(region);
+            }
+        }
+        for range in blobs(file, io, &column).await? {
+            regions.push(of(Region::new(range, RegionKind::Data, format!("{place}: blob"))));
+        }
+    }
+    Ok(cover(size, regions))
+}
+
+/// Where the values of a blob column lie. A column that cannot be read has none to show.
+async fn blobs(file: &Arc<LanceFile>, io: &Io, column: &ColumnSummary) -> Result<Vec<ByteRange>> {
+    let Ok(reader) = file.reader(io, column.column).await else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for index in 0..column.pages.len() {
+        let Ok(page) = reader.page(file, index) else { continue };
+        if let Some(machine) = page.clone().outside() {
+            found.extend(io.run(machine).await.unwrap_or_default());
+        } else if reader.form == ColumnForm::Blob {
+            let rows = Rows::range(0..column.pages.get(index).map_or(0, |p| p.rows));
+            let target = Target { field: blob::description_field(), kind: Kind::Packed, around: Vec::new() };
+            let decoded = io.run(page.read(rows, target)).await;
+            let Ok(Decoded::Array(array)) = decoded else { continue };
+            let stored = blob::descriptions(&array)?.into_iter().filter(|d| d.size > 0);
+            found.extend(stored.filter_map(|d| inside(d.position, d.size, file.container.size()).ok()));
+        }
+    }
+    Ok(found)
+}
+
+/// The byte map. Buffers that are used twice appear once; real overlaps are cut and reported.
+fn cover(size: u64, mut regions: Vec<Region>) -> Layout {
+    regions.retain(|r| !r.range.is_empty());
+    regions.sort_by_key(|r| (r.range.start(), r.range.end()));
+    regions.dedup_by(|next, kept| next.range == kept.range);
+    let mut overlaps = Vec::new();
+    let mut apart: Vec<Region> = Vec::with_capacity(regions.len());
+    for mut region in regions {
+        if let Some(last) = apart.last()
+            && region.range.start() < last.range.end()
+        {
+            overlaps.push((last.name.clone(), region.name.clone()));
+            region.range = ByteRange::between(last.range.end(), region.range.end());
+            if region.range.is_empty() {
+                continue;
+            }
+        }
+        apart.push(region);
+    }
+    let mut layout = Layout::cover(size, apart);
+    layout.overlaps = overlaps;
+    let mut after_buffer = false;
+    for region in &mut layout.regions {
+        let padding = after_buffer && region.range.len() < ALIGNMENT && region.range.end() % ALIGNMENT == 0;
+        if region.kind == RegionKind::Gap && padding {
+            region.kind = RegionKind::Padding;
+            "padding".clone_into(&mut region.name);
+        }
+        after_buffer = region.kind != RegionKind::Gap;
+    }
+    layout
+}

@@ -1,0 +1,100 @@
+//! Lance as a format: recognising and opening files.
+
+use crate::container::{Container, MAGIC, Version};
+use crate::coroutine::{Io, coroutine};
+use crate::encoding::Registry;
+use crate::read::LanceFile;
+use crate::schema::Fields;
+use crate::table::LanceTable;
+use arrow::datatypes::{DataType, SchemaRef};
+use colkit_core::{Boxed, Error, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
+use std::sync::Arc;
+
+/// The Lance file format, version 2.
+#[derive(Clone)]
+pub struct Lance {
+    registry: Arc<Registry>,
+}
+
+impl Default for Lance {
+    fn default() -> Self {
+        Self::with_encodings(Registry::standard())
+    }
+}
+
+impl Lance {
+    /// Lance with all encodings of 2.0 to 2.2.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lance with these encodings.
+    pub fn with_encodings(registry: Registry) -> Self {
+        Lance { registry: Arc::new(registry) }
+    }
+
+    /// Opens a file as what it is, with everything that is particular to Lance.
+    pub fn open_table(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<LanceTable>> {
+        let (registry, options) = (self.registry.clone(), options.clone());
+        coroutine(move |io| async move { Ok(Arc::new(LanceTable::new(open(&io, size, registry, options).await?))) })
+    }
+}
+
+async fn open(io: &Io, size: u64, registry: Arc<Registry>, options: ReadOptions) -> Result<LanceFile> {
+    let container = io.run(Container::open(size, &options)).await?;
+    let Some(descriptor) = container.global_buffers().first().copied() else {
+        return Err(Error::unsupported("no_schema", "the file has no global buffer 0 and so no schema")
+            .hint("its columns can only be read by who knows their types"));
+    };
+    let bytes = container.fetch(io, vec![descriptor]).await?.pop().unwrap_or_default();
+    let fields = Fields::parse(bytes, container.version(), &options.limits).map_err(|e| e.at(descriptor.start()))?;
+    let mut file = LanceFile::new(container, fields, registry, options.limits);
+    if file.fields.columns != file.container.column_count() {
+        match file.container.version() {
+            Version::V2_0 => file.renumber(io).await?,
+            Version::V2_1 | Version::V2_2 | Version::V2_3 => {}
+        }
+        if file.fields.columns > file.container.column_count() {
+            return Err(Error::corrupt(
+                "no_such_column",
+                format!(
+                    "the schema needs {} columns, the file has {}",
+                    file.fields.columns,
+                    file.container.column_count()
+                ),
+            )
+            .at(descriptor.start()));
+        }
+    }
+    Ok(file)
+}
+
+impl Format for Lance {
+    fn name(&self) -> &'static str {
+        "lance"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["lance"]
+    }
+
+    fn sniff(&self, _head: &[u8], tail: &[u8]) -> bool {
+        tail.ends_with(MAGIC)
+    }
+
+    fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
+        let (registry, options) = (self.registry.clone(), options.clone());
+        coroutine(move |io| async move {
+            let table: Arc<dyn Table> = Arc::new(LanceTable::new(open(&io, size, registry, options).await?));
+            Ok(table)
+        })
+    }
+
+    fn stores(&self, _data_type: &DataType) -> bool {
+        false
+    }
+
+    fn writer(&self, _: SchemaRef, _: Box<dyn Sink>, _: &WriteOptions) -> Result<Box<dyn TableWriter>> {
+        Err(Error::unsupported("cannot_write", "Lance files can be read, but not written yet"))
+    }
+}

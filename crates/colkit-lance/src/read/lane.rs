@@ -1,0 +1,171 @@
+//! Scanning one field: pieces of bounded size, one after another, cut into batches.
+
+use super::LanceFile;
+use crate::coroutine::coroutine;
+use crate::rows::Rows;
+use crate::schema::{Kind, Node};
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
+use colkit_core::{Boxed, Machine, Result, Scan, Step};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Chunks hold powers of two up to this many values; pieces that end on a multiple seldom cut one.
+pub(crate) const ALIGNED: u64 = 4096;
+
+/// Reads one field from front to back.
+///
+/// A piece is what is read and decoded at once. How many rows that is follows from what the rows so far took when
+/// decoded: neither a dictionary of long texts nor a column of blobs can blow up a batch by more than its first piece.
+pub(crate) struct Pieces {
+    file: Arc<LanceFile>,
+    node: Arc<Node>,
+    schema: SchemaRef,
+    rows: Range<u64>,
+    piece_rows: u64,
+    /// Bytes a piece should decode to.
+    piece_bytes: u64,
+    batch_rows: usize,
+    batch_bytes: usize,
+    /// Whether a piece must not reach into another page: keys of joined dictionaries may not fit their type.
+    one_page: bool,
+    running: Option<Boxed<ArrayRef>>,
+    ready: Option<Ready>,
+}
+
+struct Ready {
+    array: ArrayRef,
+    given: usize,
+    batch_rows: usize,
+}
+
+impl Pieces {
+    /// The rows of a field; `memory` is this lane's share.
+    pub fn new(
+        file: Arc<LanceFile>,
+        node: Arc<Node>,
+        schema: SchemaRef,
+        rows: Range<u64>,
+        scan: &Scan,
+        memory: u64,
+    ) -> Self {
+        let piece_bytes = memory.clamp(64 << 10, (scan.batch_bytes as u64).max(64 << 10));
+        let piece_rows = first_piece(&file, &node, piece_bytes);
+        let one_page = has_dictionary(&node);
+        Pieces {
+            file,
+            node,
+            schema,
+            rows,
+            piece_rows,
+            piece_bytes,
+            batch_rows: scan.batch_rows.max(1),
+            batch_bytes: scan.batch_bytes,
+            one_page,
+            running: None,
+            ready: None,
+        }
+    }
+
+    fn start_piece(&mut self) {
+        let rows = self.piece_rows.max(1);
+        let mut end = self.rows.start.saturating_add(rows);
+        let page_end = self.page_end();
+        if self.one_page || (page_end < end.saturating_add(rows / 4) && page_end > self.rows.start + rows / 4) {
+            // Nothing has to be joined, and dictionaries of pages need no merging, if a piece ends with its page.
+            end = end.min(page_end).max(self.rows.start + 1);
+            if page_end < end.saturating_add(rows / 4) {
+                end = page_end;
+            }
+        } else if end / ALIGNED * ALIGNED > self.rows.start {
+            // Ending on a border leaves no chunk to be decoded twice.
+            end = end / ALIGNED * ALIGNED;
+        }
+        let end = end.min(self.rows.end);
+        let (file, node, rows) = (self.file.clone(), self.node.clone(), Rows::range(self.rows.start..end));
+        self.rows.start = end;
+        self.running = Some(coroutine(move |io| async move { file.read(&io, &node, rows).await }));
+    }
+
+    /// The first row after this piece's first row at which a page of the field ends.
+    fn page_end(&self) -> u64 {
+        self.node
+            .columns()
+            .iter()
+            .filter_map(|c| self.file.known_reader(*c))
+            .filter(|r| r.length() == self.file.fields.rows)
+            .map(|r| r.page_end(self.rows.start))
+            .min()
+            .unwrap_or(u64::MAX)
+    }
+
+    fn piece(&mut self, array: ArrayRef) {
+        let rows = array.len().max(1);
+        let bytes = array.to_data().get_slice_memory_size().unwrap_or(0).max(1);
+        let per_row = bytes.div_ceil(rows);
+        let wanted = (self.piece_bytes / per_row as u64).max(1);
+        // Growing step by step, since later rows may be wider than the first.
+        self.piece_rows = wanted.min(self.piece_rows.saturating_mul(8)).min(MOST_ROWS);
+        let batch_rows = self.batch_rows.min((self.batch_bytes / per_row).max(1));
+        self.ready = Some(Ready { array, given: 0, batch_rows });
+    }
+}
+
+fn has_dictionary(node: &Node) -> bool {
+    matches!(node.field.data_type(), DataType::Dictionary(..)) || node.children.iter().any(has_dictionary)
+}
+
+/// Rows of a piece at most, however narrow.
+const MOST_ROWS: u64 = 1 << 20;
+
+/// Rows of the first piece, by what the column takes in the file.
+fn first_piece(file: &LanceFile, node: &Node, piece_bytes: u64) -> u64 {
+    fn has_blob(node: &Node) -> bool {
+        node.kind == Kind::Blob || node.children.iter().any(has_blob)
+    }
+    if has_blob(node) {
+        return 16;
+    }
+    let stored: u64 = node
+        .columns()
+        .iter()
+        .filter_map(|c| file.container.known_column(*c))
+        .flat_map(|c| c.ranges().map(|r| r.len()))
+        .fold(0, u64::saturating_add);
+    let per_row = stored.div_ceil(file.fields.rows.max(1)).max(1);
+    // Encodings shrink; a first piece that assumes a factor of 8 is seldom too large.
+    (piece_bytes / 8 / per_row).clamp(64, 8 * ALIGNED)
+}
+
+impl Machine for Pieces {
+    type Output = Option<RecordBatch>;
+
+    fn step(&mut self, mut got: Vec<Bytes>) -> Result<Step<Self::Output>> {
+        loop {
+            if let Some(ready) = &mut self.ready {
+                let rows = ready.batch_rows.min(ready.array.len() - ready.given);
+                let part = ready.array.slice(ready.given, rows);
+                ready.given += rows;
+                if ready.given >= ready.array.len() {
+                    self.ready = None;
+                }
+                if rows > 0 {
+                    return Ok(Step::Ready(Some(RecordBatch::try_new(self.schema.clone(), vec![part])?)));
+                }
+            }
+            match &mut self.running {
+                Some(running) => match running.step(std::mem::take(&mut got))? {
+                    Step::Need(ranges) => return Ok(Step::Need(ranges)),
+                    Step::Ready(array) => {
+                        self.running = None;
+                        self.piece(array);
+                    }
+                },
+                None if self.rows.start >= self.rows.end => return Ok(Step::Ready(None)),
+                None => self.start_piece(),
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! From pages to arrays: finding pages by row, putting nested columns together, scanning and taking.
+
+mod column;
+mod lane;
+mod lists;
+mod shaped;
+
+pub(crate) use column::ColumnReader;
+pub(crate) use lane::Pieces;
+
+use crate::container::{ColumnMetadata, Container, Version};
+use crate::coroutine::{BoxFuture, Io};
+use crate::encoding::Registry;
+use crate::rows::Rows;
+use crate::schema::{Fields, Kind, Node};
+use arrow::array::ArrayRef;
+use colkit_core::{Error, Limits, Result};
+use std::sync::{Arc, OnceLock};
+
+/// An open file and what has been understood of it so far.
+pub(crate) struct LanceFile {
+    pub container: Arc<Container>,
+    pub fields: Fields,
+    pub registry: Arc<Registry>,
+    pub limits: Limits,
+    readers: Vec<OnceLock<Arc<ColumnReader>>>,
+}
+
+impl LanceFile {
+    pub fn new(container: Arc<Container>, fields: Fields, registry: Arc<Registry>, limits: Limits) -> Self {
+        let mut readers = Vec::new();
+        readers.resize_with(container.column_count(), OnceLock::new);
+        LanceFile { container, fields, registry, limits, readers }
+    }
+
+    /// Makes the metadata of these columns known, in one go.
+    pub async fn prepare(&self, io: &Io, columns: &[usize]) -> Result<()> {
+        if columns.iter().all(|c| self.known_reader(*c).is_some()) {
+            return Ok(());
+        }
+        let metadata = self.container.fetch_columns(io, columns).await?;
+        for (column, metadata) in columns.iter().zip(metadata) {
+            self.understand(*column, metadata)?;
+        }
+        Ok(())
+    }
+
+    fn understand(&self, column: usize, metadata: Arc<ColumnMetadata>) -> Result<Arc<ColumnReader>> {
+        let slot = self.readers.get(column).ok_or_else(|| no_such_column(column))?;
+        if let Some(known) = slot.get() {
+            return Ok(known.clone());
+        }
+        let reader = ColumnReader::new(self, column, metadata).map_err(|e| e.part(format!("column {column}")))?;
+        Ok(slot.get_or_init(|| Arc::new(reader)).clone())
+    }
+
+    /// The reader of a column, if its metadata has been fetched already.
+    pub fn known_reader(&self, column: usize) -> Option<&Arc<ColumnReader>> {
+        self.readers.get(column)?.get()
+    }
+
+    /// The reader of a column.
+    pub async fn reader(&self, io: &Io, column: usize) -> Result<Arc<ColumnReader>> {
+        if let Some(known) = self.known_reader(column) {
+            return Ok(known.clone());
+        }
+        let mut metadata = self.container.fetch_columns(io, &[column]).await?;
+        self.understand(column, metadata.pop().ok_or_else(|| no_such_column(column))?)
+    }
+
+    /// An error unless the columns of a top-level field have as many rows as the file.
+    pub fn check_length(&self, node: &Node) -> Result<()> {
+        let rows = self.fields.rows;
+        let check = |column: usize, expected: Option<u64>| match self.known_reader(column) {
+            Some(reader) if Some(reader.length()) != expected => Err(Error::corrupt(
+                "row_count_mismatch",
+                format!("the file has {rows} rows, but the pages of column {column} hold {}", reader.length()),
+            )
+            .at(reader.metadata.range.start())),
+            _ => Ok(()),
+        };
+        match self.container.version() {
+            Version::V2_0 => node.column.map_or(Ok(()), |c| check(c, Some(rows))),
+            Version::V2_1 | Version::V2_2 | Version::V2_3 => {
+                // Below a fixed-size list of structs a row counts as often as the list has items.
+                fn leaves(node: &Node, rows: Option<u64>, found: &mut Vec<(usize, Option<u64>)>) {
+                    let below = match node.kind {
+                        Kind::FixedSizeList(n) => rows.and_then(|r| r.checked_mul(n.into())),
+                        _ => rows,
+                    };
+                    found.extend(node.column.map(|c| (c, rows)));
+                    node.children.iter().for_each(|c| leaves(c, below, found));
+                }
+                let mut found = Vec::new();
+                leaves(node, Some(rows), &mut found);
+                found.into_iter().try_for_each(|(column, expected)| check(column, expected))
+            }
+        }
+    }
+
+    /// Numbers the columns of an old 2.0 file whose text takes two columns each.
+    pub async fn renumber(&mut self, io: &Io) -> Result<()> {
+        let all: Vec<usize> = (0..self.container.column_count()).collect();
+        let metadata = self.container.fetch_columns(io, &all).await?;
+        let mut split = Vec::with_capacity(metadata.len());
+        for (column, metadata) in metadata.into_iter().enumerate() {
+            let first = metadata.pages.first().map(|p| {
+                self.registry.page(p, &metadata, self.container.global_buffers(), self.container.size(), &self.limits)
+            });
+            split.push(matches!(first, Some(Ok(page)) if page.list_items().is_some()) && column < all.len());
+        }
+        self.fields.renumber(&|column| split.get(column) == Some(&true));
+        Ok(())
+    }
+
+    /// Rows of a field.
+    pub fn read(self: &Arc<Self>, io: &Io, node: &Arc<Node>, rows: Rows) -> BoxFuture<ArrayRef> {
+        let (file, io, node) = (self.clone(), io.clone(), node.clone());
+        Box::pin(async move {
+            file.prepare(&io, &node.columns()).await?;
+            file.check_length(&node)?;
+            let expected = rows.len();
+            let name = node.field.name().clone();
+            let array = match file.container.version() {
+                Version::V2_0 => lists::read(file, io, node, rows).await,
+                Version::V2_1 | Version::V2_2 | Version::V2_3 => shaped::read(file, io, node, rows).await,
+            };
+            let array = array.map_err(|e| e.part(format!("field {name:?}")))?;
+            if array.len() as u64 != expected {
+                return Err(Error::corrupt(
+                    "row_count_mismatch",
+                    format!("field {name:?}: expected {expected} rows, its pages hold {}", array.len()),
+                ));
+            }
+            Ok(array)
+        })
+    }
+}
+
+fn no_such_column(column: usize) -> Error {
+    Error::corrupt("no_such_column", format!("the schema needs a column {column} that the file does not have"))
+}

@@ -1,0 +1,253 @@
+//! The schema: a tree of fields, each with its Arrow type and its physical column.
+//!
+//! Columns are numbered by walking the tree, parents first. In 2.0 every field takes one; later only those that
+//! store values do. Packed structs and blobs are one column each.
+
+mod logical;
+mod messages;
+
+use crate::container::{Version, bad_metadata};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use bytes::Bytes;
+use colkit_core::{Error, Limits, Result};
+use messages::FileDescriptor;
+use prost::Message;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a field is, for reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Values: everything without children, fixed-size lists of plain values among them.
+    Leaf,
+    /// Large values outside the pages.
+    Blob,
+    /// A struct whose members lie together in one column.
+    Packed,
+    /// A struct of columns. Its only trace in a 2.0 file is a header column.
+    Struct,
+    /// A list.
+    List,
+    /// A map: a list of entries.
+    Map,
+    /// A fixed-size list of structs, with that many items in each.
+    FixedSizeList(u32),
+}
+
+/// A field and what is below it.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The Arrow field.
+    pub field: FieldRef,
+    /// What it is.
+    pub kind: Kind,
+    /// Its column: its own values, list offsets or struct header. `None` if it has none.
+    pub column: Option<usize>,
+    /// The column of its bytes, where text is stored as a list of bytes as the oldest writers did.
+    pub bytes_column: Option<usize>,
+    /// Fields below.
+    pub children: Vec<Node>,
+}
+
+impl Node {
+    /// All columns of this field and those below.
+    pub fn columns(&self) -> Vec<usize> {
+        let mut columns: Vec<usize> = self.column.into_iter().chain(self.bytes_column).collect();
+        columns.extend(self.children.iter().flat_map(Node::columns));
+        columns
+    }
+
+    /// This field with only the parts left that `field` (the same field, pruned) still has.
+    pub fn prune(&self, field: &FieldRef) -> Result<Node> {
+        let children = match (self.kind, field.data_type()) {
+            (Kind::Struct, DataType::Struct(kept)) => {
+                let same = |f: &&FieldRef, n: &&Node| n.field.name() == f.name();
+                let mut nodes = self.children.iter();
+                // Names may repeat, so the children are matched in order.
+                let find = |f: &FieldRef| nodes.find(|n| same(&f, n)).map(|n| n.prune(f));
+                kept.iter().filter_map(find).collect::<Result<Vec<_>>>()?
+            }
+            (
+                Kind::List | Kind::FixedSizeList(_),
+                DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _),
+            ) => self.children.iter().map(|n| n.prune(item)).collect::<Result<Vec<_>>>()?,
+            _ => self.children.clone(),
+        };
+        let (kind, column, bytes_column) = (self.kind, self.column, self.bytes_column);
+        Ok(Node { field: field.clone(), kind, column, bytes_column, children })
+    }
+}
+
+/// A file's schema.
+#[derive(Debug)]
+pub struct Fields {
+    /// As Arrow sees it.
+    pub schema: SchemaRef,
+    /// The tree, one node per top-level field.
+    pub roots: Vec<Node>,
+    /// Top-level rows.
+    pub rows: u64,
+    /// Columns that the tree needs.
+    pub columns: usize,
+}
+
+/// A field before its type is known: its message and its children.
+struct Draft {
+    message: messages::Field,
+    children: Vec<usize>,
+}
+
+impl Fields {
+    /// Reads the schema from global buffer 0.
+    pub fn parse(bytes: Bytes, version: Version, limits: &Limits) -> Result<Self> {
+        let descriptor = FileDescriptor::decode(bytes).map_err(|e| bad_metadata("the file descriptor", e))?;
+        let schema = descriptor.schema.unwrap_or_default();
+        let metadata = text_map(schema.metadata);
+        let (drafts, tops) = link(schema.fields)?;
+        let top = |i: &usize| node(*i, &drafts, limits.nesting);
+        let mut roots = tops.iter().map(top).collect::<Result<Vec<_>>>()?;
+        let mut next = 0;
+        for root in &mut roots {
+            number(root, version, &mut next);
+        }
+        let fields: Vec<FieldRef> = roots.iter().map(|r| r.field.clone()).collect();
+        let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+        Ok(Fields { schema, roots, rows: descriptor.length, columns: next })
+    }
+
+    /// Numbers the columns of a 2.0 file again, in which the text columns of `split` (by their number before) also
+    /// occupy the column that follows: the oldest writers stored text as a list of bytes.
+    pub(crate) fn renumber(&mut self, split: &dyn Fn(usize) -> bool) {
+        fn walk(node: &mut Node, next: &mut usize, split: &dyn Fn(usize) -> bool) {
+            node.column = Some(*next);
+            *next += 1;
+            if node.kind == Kind::Leaf && is_text(node.field.data_type()) && split(*next - 1) {
+                node.bytes_column = Some(*next);
+                *next += 1;
+            }
+            node.children.iter_mut().filter(|c| c.column.is_some()).for_each(|c| walk(c, next, split));
+        }
+        let mut next = 0;
+        self.roots.iter_mut().for_each(|r| walk(r, &mut next, split));
+        self.columns = next;
+    }
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary)
+}
+
+/// Connects the flat list: which fields are at the top, which below which.
+fn link(fields: Vec<messages::Field>) -> Result<(Vec<Draft>, Vec<usize>)> {
+    let mut places = HashMap::with_capacity(fields.len());
+    let mut drafts: Vec<Draft> = Vec::with_capacity(fields.len());
+    let mut tops = Vec::new();
+    for (place, message) in fields.into_iter().enumerate() {
+        if message.parent_id == -1 {
+            tops.push(place);
+        } else {
+            // Only earlier fields are known, so there can be no circle.
+            let parent = places.get(&message.parent_id).and_then(|p: &usize| drafts.get_mut(*p));
+            let parent = parent.ok_or_else(|| {
+                bad_schema(&message.name, &format!("its parent {} has not been listed before it", message.parent_id))
+            })?;
+            parent.children.push(place);
+        }
+        if places.insert(message.id, place).is_some() {
+            return Err(bad_schema(&message.name, &format!("the id {} occurs twice", message.id)));
+        }
+        drafts.push(Draft { message, children: Vec::new() });
+    }
+    Ok((drafts, tops))
+}
+
+fn bad_schema(name: &str, what: &str) -> Error {
+    Error::corrupt("bad_schema", format!("field {name:?}: {what}")).part("schema")
+}
+
+fn text_map(map: HashMap<String, Bytes>) -> HashMap<String, String> {
+    map.into_iter().map(|(k, v)| (k, String::from_utf8_lossy(&v).into_owned())).collect()
+}
+
+fn node(place: usize, drafts: &[Draft], depth: u32) -> Result<Node> {
+    let Some(Draft { message, children }) = drafts.get(place) else {
+        return Err(bad_schema("", "missing"));
+    };
+    let name = &message.name;
+    if depth == 0 {
+        return Err(bad_schema(name, "nested too deeply"));
+    }
+    let children = children.iter().map(|c| node(*c, drafts, depth - 1)).collect::<Result<Vec<_>>>()?;
+    let mut metadata = text_map(message.metadata.clone());
+    if !message.extension_name.is_empty() {
+        metadata.entry("ARROW:extension:name".into()).or_insert_with(|| message.extension_name.clone());
+    }
+    match message.logical_type.as_str() {
+        "json" => drop(metadata.entry("ARROW:extension:name".into()).or_insert_with(|| "lance.json".into())),
+        "blob" => drop(metadata.entry("lance-encoding:blob".into()).or_insert_with(|| "true".into())),
+        _ => {}
+    }
+    let only_child = || match children.as_slice() {
+        [only] => Ok(only.field.clone()),
+        other => Err(bad_schema(name, &format!("{} has {} children", message.logical_type, other.len()))),
+    };
+    let (kind, data_type) = match message.logical_type.as_str() {
+        "struct" => {
+            let kind = if is_packed(&metadata) { Kind::Packed } else { Kind::Struct };
+            (kind, DataType::Struct(children.iter().map(|c| c.field.clone()).collect()))
+        }
+        "list" | "list.struct" => (Kind::List, DataType::List(only_child()?)),
+        "large_list" | "large_list.struct" => (Kind::List, DataType::LargeList(only_child()?)),
+        "map" => (Kind::Map, map_type(name, &only_child()?)?),
+        fixed if fixed.starts_with("fixed_size_list:struct:") => {
+            let count = fixed.rsplit(':').next().and_then(|n| n.parse::<i32>().ok());
+            let size = count.and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
+            let (Some(count), Some(size)) = (count, size) else {
+                return Err(bad_schema(name, &format!("bad type {fixed}")));
+            };
+            (Kind::FixedSizeList(size), DataType::FixedSizeList(only_child()?, count))
+        }
+        leaf if children.is_empty() => {
+            let data_type = logical::leaf_type(leaf).map_err(|e| e.part(format!("field {name:?}")))?;
+            let blob = data_type == DataType::LargeBinary && metadata.contains_key("lance-encoding:blob");
+            (if blob { Kind::Blob } else { Kind::Leaf }, data_type)
+        }
+        other => return Err(bad_schema(name, &format!("type {other} with {} children", children.len()))),
+    };
+    let field = Arc::new(Field::new(name, data_type, message.nullable).with_metadata(metadata));
+    Ok(Node { field, kind, column: None, bytes_column: None, children })
+}
+
+/// The older key must say `true`; the newer one counts by being there.
+fn is_packed(metadata: &HashMap<String, String>) -> bool {
+    match metadata.get("packed") {
+        Some(value) => value.eq_ignore_ascii_case("true"),
+        None => metadata.contains_key("lance-encoding:packed"),
+    }
+}
+
+fn map_type(name: &str, entries: &FieldRef) -> Result<DataType> {
+    match entries.data_type() {
+        DataType::Struct(fields) if fields.len() == 2 => Ok(DataType::Map(entries.clone(), false)),
+        _ => Err(bad_schema(name, "the entries of a map are a struct of two")),
+    }
+}
+
+fn number(node: &mut Node, version: Version, next: &mut usize) {
+    let has_column = match version {
+        Version::V2_0 => true,
+        Version::V2_1 | Version::V2_2 | Version::V2_3 => match node.kind {
+            Kind::Leaf | Kind::Blob | Kind::Packed => true,
+            // A struct without members still needs a place in the file.
+            Kind::Struct => node.children.is_empty(),
+            Kind::List | Kind::Map | Kind::FixedSizeList(_) => false,
+        },
+    };
+    if has_column {
+        node.column = Some(*next);
+        *next += 1;
+    }
+    if node.kind != Kind::Packed {
+        node.children.iter_mut().for_each(|c| number(c, version, next));
+    }
+}

@@ -1,0 +1,192 @@
+//! An open Lance file as a table.
+
+use crate::container::Container;
+use crate::coroutine::{BoxFuture, Io, coroutine, join_all};
+use crate::describe::{self, ColumnSummary};
+use crate::read::{LanceFile, Pieces};
+use crate::rows::Rows;
+use crate::schema::{Fields, Node};
+use arrow::array::{ArrayRef, UInt64Array};
+use arrow::compute::take;
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use colkit_core::plan::batch_of;
+use colkit_core::{Boxed, ByteRange, Lane, Layout, Projection, Result, Scan, Split, Table, check_rows, coalesce};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// An open Lance file.
+pub struct LanceTable {
+    file: Arc<LanceFile>,
+}
+
+impl LanceTable {
+    pub(crate) fn new(file: LanceFile) -> Self {
+        LanceTable { file: Arc::new(file) }
+    }
+
+    /// The container: footer, tables, column metadata, buffers.
+    pub fn container(&self) -> &Arc<Container> {
+        &self.file.container
+    }
+
+    /// The schema's fields with their physical columns.
+    pub fn fields(&self) -> &Fields {
+        &self.file.fields
+    }
+
+    /// What is in the columns: pages, layouts, encodings, sizes.
+    pub fn describe(&self) -> Boxed<Vec<ColumnSummary>> {
+        let file = self.file.clone();
+        coroutine(move |io| async move { describe::columns(&file, &io).await })
+    }
+
+    /// The fields of a projection, and the schema of what comes out.
+    fn project(&self, projection: &Projection) -> Result<(Vec<Arc<Node>>, SchemaRef)> {
+        let fields = &self.file.fields;
+        let columns = projection.resolve(&fields.schema)?;
+        let schema = projection.schema(&fields.schema)?;
+        let pruned = columns.iter().zip(schema.fields());
+        let nodes =
+            pruned.filter_map(|(column, field)| Some(fields.roots.get(column.index)?.prune(field).map(Arc::new)));
+        Ok((nodes.collect::<Result<Vec<_>>>()?, schema))
+    }
+}
+
+/// Bytes of the file that a split should cover.
+const SPLIT_BYTES: u64 = 16 << 20;
+
+/// Rows of a split that are worth a split of their own, however narrow.
+const SPLIT_ROWS: u64 = 64 << 10;
+
+fn split_rows(rows: u64, bytes: u64) -> u64 {
+    let by_bytes = SPLIT_BYTES / bytes.div_ceil(rows.max(1)).max(1);
+    by_bytes.min((rows / 8).max(SPLIT_ROWS)).max(1024).next_multiple_of(1024)
+}
+
+async fn splits(file: Arc<LanceFile>, io: Io, nodes: Vec<Arc<Node>>, rows: Range<u64>) -> Result<Vec<Split>> {
+    let mut columns: Vec<usize> = nodes.iter().flat_map(|n| n.columns()).collect();
+    if columns.is_empty() {
+        // Nothing to read, but the number of rows should still be one that the file can prove.
+        columns.extend(file.fields.roots.iter().flat_map(Node::columns).take(1));
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    file.prepare(&io, &columns).await?;
+    for node in if nodes.is_empty() {
+        file.fields.roots.iter().take(1).collect()
+    } else {
+        nodes.iter().map(AsRef::as_ref).collect::<Vec<_>>()
+    } {
+        file.check_length(node)?;
+    }
+    if nodes.is_empty() {
+        columns.clear();
+    }
+    let metadata: Vec<_> = columns.iter().filter_map(|c| file.container.known_column(*c)).collect();
+    let bytes = metadata.iter().flat_map(|m| m.ranges()).map(|r| r.len()).fold(0, u64::saturating_add);
+    let step = split_rows(file.fields.rows, bytes);
+    let mut splits = Vec::new();
+    let mut at = rows.start;
+    while at < rows.end {
+        let end = (at / step).saturating_add(1).saturating_mul(step).min(rows.end);
+        splits.push(Split { rows: at..end, ranges: page_ranges(&metadata, &(at..end), file.fields.rows) });
+        at = end;
+    }
+    Ok(splits)
+}
+
+/// The buffers of the pages that hold these rows, where pages are cut by rows.
+fn page_ranges(
+    columns: &[&Arc<crate::container::ColumnMetadata>],
+    rows: &Range<u64>,
+    row_count: u64,
+) -> Vec<ByteRange> {
+    let mut ranges = Vec::new();
+    for column in columns {
+        let by_row = column.length().is_ok_and(|n| n == row_count);
+        let mut at = 0u64;
+        for page in &column.pages {
+            let end = at.saturating_add(page.length);
+            if !by_row || (at < rows.end && end > rows.start) {
+                ranges.extend_from_slice(&page.buffers);
+            }
+            at = end;
+        }
+        ranges.extend_from_slice(&column.buffers);
+    }
+    coalesce(&ranges, 0)
+}
+
+/// The rows asked for, each once and in order; and where each asked for is among them, unless that is the same.
+fn in_order(rows: &[u64]) -> (Rows, Option<UInt64Array>) {
+    if rows.is_sorted_by(|a, b| a < b) {
+        return (Rows::sorted(rows.iter().copied()), None);
+    }
+    let mut sorted = rows.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let place = |row: &u64| sorted.partition_point(|s| s < row) as u64;
+    let order = rows.iter().map(place).collect::<Vec<_>>();
+    (Rows::sorted(sorted), Some(UInt64Array::from(order)))
+}
+
+impl Table for LanceTable {
+    fn schema(&self) -> SchemaRef {
+        self.file.fields.schema.clone()
+    }
+
+    fn row_count(&self) -> u64 {
+        self.file.fields.rows
+    }
+
+    fn properties(&self) -> Vec<(&'static str, String)> {
+        let version = self.file.container.version();
+        vec![
+            ("version", version.to_string()),
+            ("read by", version.readers().to_owned()),
+            ("physical columns", self.file.container.column_count().to_string()),
+            ("global buffers", self.file.container.global_buffers().len().to_string()),
+        ]
+    }
+
+    fn splits(&self, scan: &Scan) -> Result<Boxed<Vec<Split>>> {
+        let rows = scan.row_range(self.row_count())?;
+        let (nodes, _) = self.project(&scan.projection)?;
+        let file = self.file.clone();
+        Ok(coroutine(move |io| splits(file, io, nodes, rows)))
+    }
+
+    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
+        let (nodes, schema) = self.project(&scan.projection)?;
+        // A lane holds a piece, and its batches wait for those of other lanes and splits.
+        let memory = scan.memory / (nodes.len() as u64 * 8).max(1);
+        let lane = |(position, node): (usize, Arc<Node>)| {
+            let schema: SchemaRef = Arc::new(Schema::new(vec![schema.fields().get(position)?.clone()]));
+            let machine = Pieces::new(self.file.clone(), node, schema, split.rows.clone(), scan, memory);
+            Some(Lane { columns: vec![position], machine: Box::new(machine) })
+        };
+        Ok(nodes.into_iter().enumerate().filter_map(lane).collect())
+    }
+
+    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
+        check_rows(rows, self.row_count())?;
+        let (nodes, schema) = self.project(projection)?;
+        let (file, count) = (self.file.clone(), rows.len());
+        let (rows, order) = in_order(rows);
+        Ok(coroutine(move |io| async move {
+            let fields: Vec<BoxFuture<ArrayRef>> =
+                nodes.iter().map(|node| file.read(&io, node, rows.clone())).collect();
+            let mut columns = join_all(fields).await?;
+            if let Some(order) = &order {
+                columns = columns.iter().map(|c| take(c, order, None)).collect::<std::result::Result<_, _>>()?;
+            }
+            batch_of(&schema, columns, count)
+        }))
+    }
+
+    fn layout(&self) -> Result<Boxed<Layout>> {
+        let file = self.file.clone();
+        Ok(coroutine(move |io| async move { describe::layout(&file, &io).await }))
+    }
+}

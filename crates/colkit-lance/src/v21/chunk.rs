@@ -1,0 +1,238 @@
+//! Values of one chunk: its value buffers and the number of its values are given, some of the values are wanted.
+
+use super::compressive::Compressive;
+use crate::bytes_at::{size, slice_at, uint_at};
+use crate::codec::bitpack::{GROUP, Group, Word, words};
+use crate::codec::fsst::SymbolTable;
+use crate::values::{Values, Variable, bad_offsets, bits_of, byte_width};
+use arrow::array::BooleanBufferBuilder;
+use arrow::buffer::MutableBuffer;
+use arrow::datatypes::DataType;
+use colkit_core::{Error, Limits, Result};
+use std::ops::Range;
+
+/// What values of this encoding are collected in.
+pub(super) fn collector(encoding: &Compressive, data_type: &DataType, count: usize) -> Result<Values> {
+    match encoding {
+        Compressive::Flat { bits }
+        | Compressive::Inline { bits }
+        | Compressive::Rle { bits }
+        | Compressive::ByteStreamSplit { bits }
+        | Compressive::PackedStruct { bits } => Values::fixed(*bits, count),
+        Compressive::Variable { .. } | Compressive::Fsst { .. } => {
+            let large = matches!(data_type, DataType::LargeUtf8 | DataType::LargeBinary);
+            Ok(Values::Variable(Variable::new(large, count.min(1 << 20))))
+        }
+        Compressive::General { inner, .. } => collector(inner, data_type, count),
+        Compressive::FixedSizeList { dimension, has_validity, inner } => {
+            let DataType::FixedSizeList(item, _) = data_type else {
+                return Err(crate::values::wrong_type("fixed-size lists", data_type));
+            };
+            let (dimension, count_items) = (size(*dimension)?, count.saturating_mul(size(*dimension)?));
+            Ok(Values::Lists {
+                dimension,
+                valid: has_validity.then(|| BooleanBufferBuilder::new(0)),
+                items: Box::new(collector(inner, item.data_type(), count_items)?),
+                count: 0,
+            })
+        }
+        other => Err(Error::unsupported("unknown_encoding", format!("{other} in a chunk"))),
+    }
+}
+
+fn mismatch() -> Error {
+    Error::corrupt("wrong_encoding", "values of another kind than the page's")
+}
+
+/// The buffer with this number.
+fn buffer<'a>(buffers: &[&'a [u8]], index: usize) -> Result<&'a [u8]> {
+    buffers.get(index).copied().ok_or_else(|| {
+        Error::corrupt("bad_chunk", format!("the encoding needs value buffer {index}, a chunk has {}", buffers.len()))
+    })
+}
+
+/// Appends the values of `wanted`, ranges below `count`, in order.
+pub(super) fn append(
+    encoding: &Compressive,
+    buffers: &[&[u8]],
+    count: usize,
+    wanted: &[Range<usize>],
+    out: &mut Values,
+    limits: &Limits,
+) -> Result<()> {
+    match (encoding, out) {
+        (Compressive::Flat { bits: 1 }, Values::Bits(out)) => append_bits(buffer(buffers, 0)?, wanted, out),
+        (Compressive::Flat { bits } | Compressive::PackedStruct { bits }, Values::Fixed { data, .. }) => {
+            append_plain(buffer(buffers, 0)?, byte_width(*bits)?, wanted, data)
+        }
+        (Compressive::Inline { bits }, Values::Fixed { data, .. }) => {
+            let bytes = buffer(buffers, 0)?;
+            if count > GROUP {
+                return Err(Error::corrupt("bad_chunk", format!("{count} values in a group of 1024")));
+            }
+            match bits {
+                8 => Group::<u8>::with_header(bytes)?.append(wanted, data),
+                16 => Group::<u16>::with_header(bytes)?.append(wanted, data),
+                32 => Group::<u32>::with_header(bytes)?.append(wanted, data),
+                _ => Group::<u64>::with_header(bytes)?.append(wanted, data),
+            }
+            Ok(())
+        }
+        (Compressive::Rle { bits }, Values::Fixed { data, .. }) => {
+            let (values, lengths) = (buffer(buffers, 0)?, buffer(buffers, 1)?);
+            match bits {
+                8 => append_runs::<u8>(values, lengths, wanted, data),
+                16 => append_runs::<u16>(values, lengths, wanted, data),
+                32 => append_runs::<u32>(values, lengths, wanted, data),
+                _ => append_runs::<u64>(values, lengths, wanted, data),
+            }
+        }
+        (Compressive::ByteStreamSplit { bits }, Values::Fixed { data, .. }) => {
+            append_split(buffer(buffers, 0)?, byte_width(*bits)?, count, wanted, data)
+        }
+        (Compressive::Variable { offset_width }, Values::Variable(out)) => {
+            append_variable(buffer(buffers, 0)?, *offset_width, wanted, None, out)
+        }
+        (Compressive::Fsst { table, offset_width }, Values::Variable(out)) => {
+            append_variable(buffer(buffers, 0)?, *offset_width, wanted, Some(table), out)
+        }
+        (Compressive::General { scheme, inner }, out) => {
+            // Only the first buffer is compressed.
+            let unpacked = scheme.decompress(buffer(buffers, 0)?, limits)?;
+            let mut inner_buffers: Vec<&[u8]> = vec![&unpacked];
+            inner_buffers.extend(buffers.iter().skip(1));
+            append(inner, &inner_buffers, count, wanted, out, limits)
+        }
+        (
+            Compressive::FixedSizeList { dimension, has_validity, inner },
+            Values::Lists { valid, items, count: rows, .. },
+        ) => {
+            let dimension = size(*dimension)?;
+            let scaled = |r: &Range<usize>| match (r.start.checked_mul(dimension), r.end.checked_mul(dimension)) {
+                (Some(start), Some(end)) => Ok(start..end),
+                _ => Err(Error::corrupt("bad_chunk", "more items than can be counted")),
+            };
+            let item_ranges = wanted.iter().map(scaled).collect::<Result<Vec<_>>>()?;
+            if let (true, Some(valid)) = (has_validity, valid) {
+                append_bits(buffer(buffers, 0)?, &item_ranges, valid)?;
+            }
+            let rest = buffers.get(usize::from(*has_validity)..).unwrap_or_default();
+            append(inner, rest, count.saturating_mul(dimension), &item_ranges, items, limits)?;
+            *rows += wanted.iter().map(Range::len).sum::<usize>();
+            Ok(())
+        }
+        _ => Err(mismatch()),
+    }
+}
+
+fn append_bits(bytes: &[u8], wanted: &[Range<usize>], out: &mut BooleanBufferBuilder) -> Result<()> {
+    for range in wanted {
+        // Only the bytes that are needed are copied.
+        let (first, last) = (range.start / 8, range.end.div_ceil(8));
+        let part = slice_at(bytes, first, last.saturating_sub(first))?;
+        out.append_buffer(&bits_of(part, range.start % 8, range.len())?);
+    }
+    Ok(())
+}
+
+fn append_plain(bytes: &[u8], width: usize, wanted: &[Range<usize>], out: &mut MutableBuffer) -> Result<()> {
+    for range in wanted {
+        let at = range.start.saturating_mul(width);
+        out.extend_from_slice(slice_at(bytes, at, range.len().saturating_mul(width))?);
+    }
+    Ok(())
+}
+
+/// A chunk may end inside its last run, so what the runs hold beyond the wanted values is ignored.
+fn append_runs<T: Word>(values: &[u8], lengths: &[u8], wanted: &[Range<usize>], out: &mut MutableBuffer) -> Result<()> {
+    let values = words::<T>(values);
+    let mut runs = values.iter().zip(lengths);
+    let (mut value, mut start, mut end) = (T::default(), 0usize, 0usize);
+    for range in wanted {
+        let mut at = range.start;
+        while at < range.end {
+            while end <= at {
+                let Some((next, length)) = runs.next() else {
+                    return Err(Error::corrupt("bad_chunk", format!("the runs end at value {end} of {}", range.end)));
+                };
+                (value, start) = (*next, end);
+                end += usize::from(*length);
+            }
+            let upto = end.min(range.end);
+            debug_assert!(start <= at);
+            out.extend((at..upto).map(|_| value));
+            at = upto;
+        }
+    }
+    Ok(())
+}
+
+/// Byte `j` of value `i` is at `j * count + i`.
+fn append_split(
+    bytes: &[u8],
+    width: usize,
+    count: usize,
+    wanted: &[Range<usize>],
+    out: &mut MutableBuffer,
+) -> Result<()> {
+    let bytes = slice_at(bytes, 0, count.saturating_mul(width))?;
+    for range in wanted {
+        let from = out.len();
+        out.resize(from + range.len() * width, 0);
+        let target = out.as_slice_mut().get_mut(from..).unwrap_or_default();
+        for (j, stream) in bytes.chunks_exact(count.max(1)).enumerate() {
+            let stream = slice_at(stream, range.start, range.len())?;
+            for (to, byte) in target.iter_mut().skip(j).step_by(width).zip(stream) {
+                *to = *byte;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Offsets count from the start of the buffer, in which the bytes follow them.
+fn append_variable(
+    bytes: &[u8],
+    offset_width: usize,
+    wanted: &[Range<usize>],
+    fsst: Option<&SymbolTable>,
+    out: &mut Variable,
+) -> Result<()> {
+    for range in wanted {
+        let at = range.start.saturating_mul(offset_width);
+        let offsets = slice_at(bytes, at, range.len().saturating_add(1).saturating_mul(offset_width))?;
+        match offset_width {
+            4 => {
+                let offsets =
+                    offsets.chunks_exact(4).map(|b| u64::from(u32::from_le_bytes(b.try_into().unwrap_or_default())));
+                append_values(bytes, offsets, fsst, out)?;
+            }
+            _ => {
+                let offsets = offsets.chunks_exact(8).map(|b| uint_at(b, 0, 8).unwrap_or(u64::MAX));
+                append_values(bytes, offsets, fsst, out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn append_values(
+    bytes: &[u8],
+    mut offsets: impl DoubleEndedIterator<Item = u64> + Clone,
+    fsst: Option<&SymbolTable>,
+    out: &mut Variable,
+) -> Result<()> {
+    let first = offsets.next().ok_or_else(bad_offsets)?;
+    let last = offsets.clone().next_back().unwrap_or(first);
+    let used = bytes.get(size(first)?..size(last)?).ok_or_else(bad_offsets)?;
+    let Some(table) = fsst else { return out.extend(used, first, offsets) };
+    let mut from = first;
+    for end in offsets {
+        let value = end.checked_sub(from).and_then(|len| Some((from.checked_sub(first)?, len)));
+        let (start, length) = value.ok_or_else(bad_offsets)?;
+        table.decode(slice_at(used, size(start)?, size(length)?)?, &mut out.data)?;
+        out.end_value()?;
+        from = end;
+    }
+    Ok(())
+}

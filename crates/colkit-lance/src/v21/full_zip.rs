@@ -1,0 +1,280 @@
+//! Full-zip pages: wide values. The levels and the bytes of an entry lie together, so a row is one range.
+//!
+//! | part of an entry | present |
+//! |---|---|
+//! | control word, 0, 1, 2 or 4 bytes: `rep << bits_def \| def` | if the page has levels |
+//! | the value, `bits_per_value / 8` bytes | fixed width: if the entry has a value, null or not |
+//! | length, 4 or 8 bytes, and the value | variable width: if the entry has a value that is not null |
+//!
+//! Buffer 0 holds the entries. Buffer 1, unless every row is equally long, says at which byte each row starts.
+
+use super::compressive::Compressive;
+use super::layers::{Layers, Levels};
+use super::messages::{Details, FullZipLayout};
+use super::per_value::{self, Raw};
+use crate::bytes_at::{size, slice_at, times, uint_at};
+use crate::coroutine::{Io, coroutine};
+use crate::encoding::{Decoded, Page, PageContext, PageSummary, Target, buffer_at, part_of};
+use crate::nulls::null_array;
+use crate::rows::Rows;
+use arrow::buffer::{Buffer, MutableBuffer};
+use bytes::Bytes;
+use colkit_core::{Boxed, ByteRange, Error, Result};
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// A full-zip page.
+pub(super) struct FullZip {
+    context: PageContext,
+    bits_rep: u32,
+    bits_def: u32,
+    form: Form,
+    values: Compressive,
+    layers: Layers,
+    num_visible: u64,
+    /// The row index, if it was worth keeping.
+    index: OnceLock<Bytes>,
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    /// Values of so many bytes.
+    Fixed(usize),
+    /// Lengths of so many bytes before the values.
+    Variable(usize),
+}
+
+/// A row index up to this size is read whole and kept.
+const SMALL_INDEX: u64 = 64 << 10;
+
+impl FullZip {
+    pub fn parse(layout: FullZipLayout, context: PageContext) -> Result<Self> {
+        let bad = |what: String| Error::corrupt("bad_encoding", what);
+        let form = match layout.details {
+            Some(Details::BitsPerValue(bits)) => Form::Fixed(crate::values::byte_width(bits.into())?),
+            Some(Details::BitsPerOffset(32)) => Form::Variable(4),
+            Some(Details::BitsPerOffset(64)) => Form::Variable(8),
+            // A width of zero is not written down.
+            None => Form::Fixed(0),
+            Some(Details::BitsPerOffset(bits)) => return Err(bad(format!("lengths of {bits} bits"))),
+        };
+        if layout.bits_rep > 16 || layout.bits_def > 16 {
+            return Err(Error::corrupt(
+                "bad_levels",
+                format!("levels of {} and {} bits", layout.bits_rep, layout.bits_def),
+            ));
+        }
+        let layers = Layers::parse(&layout.layers)?;
+        if (layers.max_rep > 0) != (layout.bits_rep > 0) && context.length > 0 {
+            return Err(Error::corrupt("bad_levels", "lists and repetition levels do not go together"));
+        }
+        let values = layout.value_compression.ok_or_else(|| bad("a page lacks its values".into()))?;
+        Ok(FullZip {
+            bits_rep: layout.bits_rep,
+            bits_def: layout.bits_def,
+            form,
+            values: Compressive::parse(values)?,
+            layers,
+            num_visible: layout.num_visible_items.into(),
+            index: OnceLock::new(),
+            context,
+        })
+    }
+
+    fn control_width(&self) -> usize {
+        match self.bits_rep + self.bits_def {
+            0 => 0,
+            1..=8 => 1,
+            9..=16 => 2,
+            _ => 4,
+        }
+    }
+
+    /// Whether all rows are equally long, and how long.
+    fn stride(&self) -> Option<u64> {
+        match self.form {
+            Form::Fixed(width) if self.bits_rep == 0 => Some((self.control_width() + width) as u64),
+            _ => None,
+        }
+    }
+
+    /// The bytes of buffer 0 that each range of rows needs.
+    async fn row_bytes(&self, io: &Io, rows: &Rows) -> Result<Vec<ByteRange>> {
+        let data = buffer_at(&self.context.buffers, 0, "the values")?;
+        if let Some(stride) = self.stride() {
+            let part = |r: &Range<u64>| part_of(data, times(r.start, stride)?..times(r.end, stride)?);
+            return rows.ranges().iter().map(part).collect();
+        }
+        let index = buffer_at(&self.context.buffers, 1, "the row index")?;
+        let entries = self.context.length.saturating_add(1);
+        let width = index.len() / entries;
+        if !matches!(width, 1 | 2 | 4 | 8) || width * entries != index.len() {
+            return Err(Error::corrupt("bad_encoding", format!("{} bytes for {entries} row starts", index.len())));
+        }
+        let number_width = size(width)?;
+        // One range of rows needs the first and the last start only.
+        let worth_keeping = index.len() <= SMALL_INDEX || rows.ranges().len() as u64 > self.context.length / 32;
+        let whole = match self.index.get() {
+            Some(index) => Some(index.clone()),
+            None if worth_keeping => {
+                let bytes = io.read_one(index).await?;
+                Some(self.index.get_or_init(|| bytes).clone())
+            }
+            None => None,
+        };
+        let mut starts = Vec::with_capacity(rows.ranges().len());
+        match whole {
+            Some(whole) => {
+                for rows in rows.ranges() {
+                    let at = |row: u64| uint_at(&whole, size(times(row, width)?)?, number_width);
+                    starts.push((at(rows.start)?, at(rows.end)?));
+                }
+            }
+            None => {
+                let mut ranges = Vec::with_capacity(rows.ranges().len() * 2);
+                for rows in rows.ranges() {
+                    let entry = |row: u64| Ok::<_, Error>(times(row, width)?..times(row + 1, width)?);
+                    ranges.push(part_of(index, entry(rows.start)?)?);
+                    ranges.push(part_of(index, entry(rows.end)?)?);
+                }
+                let fetched = io.read(ranges).await?;
+                for pair in fetched.chunks_exact(2) {
+                    let mut numbers = pair.iter().map(|b| uint_at(b, 0, number_width));
+                    let mut next = || numbers.next().unwrap_or(Ok(0));
+                    starts.push((next()?, next()?));
+                }
+            }
+        }
+        starts.into_iter().map(|(start, end)| part_of(data, start..end)).collect()
+    }
+
+    async fn read_rows(&self, io: &Io, rows: Rows, target: &Target) -> Result<Decoded> {
+        self.layers.check(&target.around)?;
+        if rows.end() > self.context.length {
+            return Err(Error::corrupt("row_count_mismatch", format!("row {} of {}", rows.end(), self.context.length)));
+        }
+        let ranges = self.row_bytes(io, &rows).await?;
+        let mut fetched = io.read(ranges).await?;
+        let mut levels =
+            Levels { rep: (self.bits_rep > 0).then(Vec::new), def: (self.bits_def > 0).then(Vec::new), entries: 0 };
+        let data_type = target.field.data_type();
+        let limits = &self.context.limits;
+        match self.form {
+            Form::Fixed(0) => {
+                // Lists of nothing but nulls: no byte is stored for their items.
+                for (bytes, range) in fetched.iter().zip(rows.ranges()) {
+                    self.split_fixed(bytes, 0, &mut levels, &mut MutableBuffer::new(0), range.end - range.start)?;
+                }
+                let visible = levels.def.as_ref().map_or(levels.entries, |d| self.layers.visible(d));
+                let (_, layers) = self.layers.unravel(levels, &target.around)?;
+                Ok(Decoded::Shaped { values: null_array(data_type, visible as u64, limits)?, layers })
+            }
+            Form::Fixed(width) => {
+                let data: Buffer = if self.control_width() == 0 && fetched.len() == 1 {
+                    // Nothing but values, one after another: they stay where they were read to.
+                    levels.entries = size(rows.len())?;
+                    fetched.pop().unwrap_or_default().into()
+                } else {
+                    let mut data = MutableBuffer::with_capacity(fetched.iter().map(Bytes::len).sum());
+                    for (bytes, range) in fetched.iter().zip(rows.ranges()) {
+                        self.split_fixed(bytes, width, &mut levels, &mut data, range.end - range.start)?;
+                    }
+                    data.into()
+                };
+                let (nulls, layers) = self.layers.unravel(levels, &target.around)?;
+                let values = per_value::fixed(&self.values, data, width, data_type, nulls)?;
+                Ok(Decoded::Shaped { values, layers })
+            }
+            Form::Variable(length_width) => {
+                let mut raw = Raw::default();
+                for bytes in &fetched {
+                    self.split_variable(bytes, length_width, &mut levels, &mut raw)?;
+                }
+                let (nulls, layers) = self.layers.unravel(levels, &target.around)?;
+                let values = per_value::variable(&self.values, &raw, data_type, nulls, limits)?;
+                Ok(Decoded::Shaped { values, layers })
+            }
+        }
+    }
+
+    /// Reads a control word; says whether the entry has a value and whether that is not null.
+    fn control(&self, word: u64, levels: &mut Levels) -> (bool, bool) {
+        let mask = |bits: u32| (1u64 << bits) - 1;
+        let low = |x: u64| u16::try_from(x & 0xFFFF).unwrap_or(0);
+        let def = low(word & mask(self.bits_def));
+        levels.entries += 1;
+        if let Some(out) = &mut levels.rep {
+            out.push(low(word >> self.bits_def & mask(self.bits_rep)));
+        }
+        if let Some(out) = &mut levels.def {
+            out.push(def);
+        }
+        (def <= self.layers.max_visible, def == 0)
+    }
+
+    /// Takes entries of fixed width apart.
+    fn split_fixed(
+        &self,
+        bytes: &[u8],
+        width: usize,
+        levels: &mut Levels,
+        data: &mut MutableBuffer,
+        rows: u64,
+    ) -> Result<()> {
+        let control = self.control_width();
+        if control == 0 {
+            levels.entries += size(rows)?;
+            data.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let mut at = 0;
+        while at < bytes.len() {
+            let (visible, _) = self.control(uint_at(bytes, at, control)?, levels);
+            at += control;
+            if visible {
+                data.extend_from_slice(slice_at(bytes, at, width)?);
+                at += width;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes entries of any width apart. Nulls count as empty values.
+    fn split_variable<'a>(&self, bytes: &'a [u8], width: usize, levels: &mut Levels, out: &mut Raw<'a>) -> Result<()> {
+        let control = self.control_width();
+        let mut at = 0;
+        while at < bytes.len() {
+            let word = if control == 0 { 0 } else { uint_at(bytes, at, control)? };
+            let (visible, valid) = self.control(word, levels);
+            at += control;
+            if visible && valid {
+                let length = size(uint_at(bytes, at, width)?)?;
+                at += width;
+                out.push(slice_at(bytes, at, length)?);
+                at += length;
+            } else if visible {
+                out.push(&[]);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Page for FullZip {
+    fn summary(&self) -> PageSummary {
+        let levels = match (self.bits_rep, self.bits_def) {
+            (0, 0) => String::new(),
+            (rep, def) => format!(", levels of {rep} + {def} bits"),
+        };
+        let encoding = format!("{}{levels}", self.values);
+        let mut buffers = vec![format!("values: {encoding}")];
+        if self.context.buffers.len() > 1 {
+            buffers.push("row index".into());
+        }
+        PageSummary { layout: "full_zip".into(), encoding, buffers, values: Some(self.num_visible) }
+    }
+
+    fn read(self: Arc<Self>, rows: Rows, target: Target) -> Boxed<Decoded> {
+        coroutine(move |io| async move { self.read_rows(&io, rows, &target).await })
+    }
+}

@@ -1,0 +1,117 @@
+//! Damaged files. Lance has no checksums, so other values may come out of a flipped byte; what may not happen is a
+//! panic, a read that does not end, or memory out of proportion to the file.
+
+use crate::vectors::{bytes, lance, names};
+use bytes::Bytes;
+use colkit_core::drive::blocking;
+use colkit_core::{Format, Projection, ReadOptions, Result, Scan, SideBySide, Source, Table};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// Bytes at the end of a file of which every second is damaged.
+const METADATA: usize = 600;
+
+/// Places that are damaged before that.
+const DATA_PLACES: usize = 60;
+
+/// Everything that can be asked of a file.
+fn use_everything(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<()> {
+    let table = blocking::run(format.open(bytes.size(), &ReadOptions::default()), bytes)?;
+    let layout = blocking::run(table.layout()?, bytes)?;
+    let covered = layout.regions.iter().map(|r| r.range.len()).sum::<u64>();
+    assert_eq!(covered, bytes.size(), "the layout of any file that opens covers it");
+    let rows: Vec<u64> = [table.row_count().checked_sub(1), table.row_count().checked_div(2)]
+        .into_iter()
+        .flatten()
+        .filter(|r| *r < table.row_count())
+        .collect();
+    let _ = blocking::run(table.take(&rows, &Projection::all())?, bytes);
+    let mut first_error = None;
+    for column in 0..table.schema().fields().len().min(20) {
+        if let Err(e) = scan(table.as_ref(), bytes, &Scan::of(Projection::columns([column]))) {
+            first_error.get_or_insert(e);
+        }
+    }
+    first_error.map_or(Ok(()), Err)
+}
+
+fn scan(table: &dyn Table, bytes: &Bytes, scan: &Scan) -> Result<()> {
+    let schema = scan.projection.schema(&table.schema())?;
+    for split in blocking::run(table.splits(scan)?, bytes)? {
+        let lanes = table.read(&split, scan)?;
+        let rows = split.rows.end - split.rows.start;
+        let mut machine: colkit_core::BatchMachine = Box::new(SideBySide::new(schema.clone(), lanes, rows));
+        while blocking::next(&mut machine, bytes)?.is_some() {}
+    }
+    Ok(())
+}
+
+/// Memory that reading may hold: a multiple of what the good file needs, and some room.
+const ROOM: usize = 32 << 20;
+
+/// Flips and cuts. The metadata at the end of a file decides most, so more of it is damaged.
+fn damaged(good: &Bytes) -> Vec<(String, Bytes)> {
+    let tail = good.len().saturating_sub(METADATA);
+    let places = (0..tail).step_by((tail / DATA_PLACES).max(1)).chain((tail..good.len()).step_by(2));
+    let case = |(number, at): (usize, usize)| {
+        let mask = [0x01, 0x80, 0xFF, 0x10, 0x04, 0x7F][number % 6];
+        if number % 11 == 10 {
+            return (format!("cut to {at} bytes"), good.slice(..at));
+        }
+        let mut bytes = good.to_vec();
+        bytes[at] ^= mask;
+        (format!("byte {at} xor {mask:#x}"), Bytes::from(bytes))
+    };
+    places.enumerate().map(case).collect()
+}
+
+/// Damages every small vector of a folder.
+fn check(version: &str) {
+    let mut failed = Vec::new();
+    for name in names(version) {
+        let good = bytes(version, &name);
+        if good.len() > 20_000 {
+            continue;
+        }
+        use_everything(&lance(), &good).unwrap();
+        let (send, receive) = mpsc::channel();
+        let cases = damaged(&good);
+        let worker = std::thread::spawn(move || {
+            for (what, bytes) in cases {
+                let before = crate::MEMORY.current_usage();
+                crate::MEMORY.reset_peak_usage();
+                let _ = use_everything(&lance(), &bytes);
+                let used = crate::MEMORY.peak_usage().saturating_sub(before);
+                if send.send((what, used)).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut last = "the first".to_owned();
+        loop {
+            match receive.recv_timeout(Duration::from_secs(30)) {
+                Ok((what, used)) if used > ROOM => failed.push(format!("{name}: {what}: {used} bytes of memory")),
+                Ok((what, _)) => last = what,
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    failed.push(format!("{name}: the case after {last} does not end"));
+                    break;
+                }
+            }
+        }
+        if worker.is_finished() && worker.join().is_err() {
+            failed.push(format!("{name}: the case after {last} panicked"));
+        }
+    }
+    assert!(failed.is_empty(), "{} cases failed: {failed:#?}", failed.len());
+}
+
+#[test]
+fn damaged_2_0_files_do_no_harm() {
+    check("v2_0");
+}
+
+#[test]
+fn damaged_2_1_files_do_no_harm() {
+    check("v2_1");
+}

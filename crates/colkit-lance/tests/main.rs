@@ -1,0 +1,18 @@
+//! Reading Lance files through the public API.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    missing_docs,
+    reason = "test code"
+)]
+
+mod hostile;
+mod vectors;
+
+/// Counts what is allocated, for tests that bound it.
+#[global_allocator]
+static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
