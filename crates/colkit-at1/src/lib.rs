@@ -17,6 +17,7 @@ mod pack;
 mod restore;
 mod stream_set;
 mod table;
+mod writer;
 
 pub use container::Codec;
 pub use encode::compress::Effort;
