@@ -47,6 +47,14 @@ macro_rules! codecs {
                 match id { $($id => Some(Codec::$name),)* _ => None }
             }
 
+            /// All of them.
+            pub const ALL: &[Codec] = &[$(Codec::$name,)*];
+
+            /// The codec of this name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|c| c.name().eq_ignore_ascii_case(name))
+            }
+
             /// Its number.
             pub fn id(self) -> u8 {
                 match self { $(Codec::$name => $id,)* }

@@ -1,4 +1,4 @@
-//! AT-1 as a format among others: recognising, opening, and (not yet) writing.
+//! AT-1 as a format among others: recognising, opening, writing.
 
 use crate::backend::Backend;
 use crate::codec::queryable::Queryable;
@@ -12,6 +12,7 @@ use crate::table::collect::Collector;
 use crate::table::groups::Groups;
 use crate::table::opaque::Opaque;
 use crate::table::resident::Resident;
+use crate::writer::At1Writer;
 use arrow::datatypes::{DataType, SchemaRef};
 use bytes::Bytes;
 use colkit_core::{
@@ -46,9 +47,8 @@ impl Format for At1 {
         matches!(data_type, DataType::Int64 | DataType::Float64 | DataType::Utf8)
     }
 
-    fn writer(&self, _: SchemaRef, _: Box<dyn Sink>, _: &WriteOptions) -> Result<Box<dyn TableWriter>> {
-        Err(Error::unsupported("write_unsupported", "AT-1 files can be read but not yet written")
-            .hint("choose another format to write to"))
+    fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
+        Ok(Box::new(At1Writer::new(schema, sink, options)?))
     }
 }
 

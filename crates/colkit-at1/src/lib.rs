@@ -1,9 +1,8 @@
 //! The AT-1 format (`.at1`): text kept smaller than xz keeps it, restored byte for byte, queried while packed.
 //!
 //! [`restore`] gives the original bytes back, whatever the codec; [`entries`] and [`restore_bundle`] do so for bundles.
-//! [`At1`] shows the same files as tables: [`colkit_core::TableFile`] reads them by row group and column.
-//!
 //! [`pack`] makes such a file of any file, never larger than xz would and always exact; [`pack_bundle`] of several.
+//! [`At1`] shows the same files as tables: [`colkit_core::TableFile`] reads them by row group and column.
 
 mod backend;
 mod codec;
@@ -18,6 +17,7 @@ mod pack;
 mod restore;
 mod stream_set;
 mod table;
+mod writer;
 
 pub use container::Codec;
 pub use encode::compress::Effort;

@@ -5,6 +5,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+mod pack;
+
+pub use pack::{PackArgs, UnpackArgs};
+
 const EXIT_CODES: &str = "\
 Files are recognised by what is in them, not by their names; - is standard input or output.
 Exit codes: 0 done; 1 failed, invalid or different; 2 wrong usage.
@@ -64,6 +68,12 @@ NDJSON has no NaN and no infinity: they are written as null.")]
 Nothing is lost silently: what the target cannot store is refused, and the message names the option
 that allows it. The output appears only when it is complete.")]
     Convert(ConvertArgs),
+    /// Pack a file, or several, into an AT-1 file: smaller than xz, exact to the byte, tables still readable
+    #[command(after_help = pack::PACK_HELP)]
+    Pack(PackArgs),
+    /// Restore what an AT-1 file packs, to the byte
+    #[command(after_help = pack::UNPACK_HELP)]
+    Unpack(UnpackArgs),
     /// Check files from the first byte to the last
     #[command(after_help = "Examples:
   colkit verify trades.cff
@@ -112,6 +122,8 @@ impl Verb {
             Verb::Cat(a) => a.script.json,
             Verb::Take(a) => a.script.json,
             Verb::Convert(a) => a.script.json,
+            Verb::Pack(a) => a.script.json,
+            Verb::Unpack(a) => a.script.json,
             Verb::Verify(a) => a.script.json,
             Verb::Diff(a) => a.script.json,
             Verb::Formats(a) => a.script.json,

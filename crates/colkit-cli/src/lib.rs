@@ -66,6 +66,8 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Cat(args) => verbs::cat::cat(args, io),
         Verb::Take(args) => verbs::take::run(args, io),
         Verb::Convert(args) => verbs::convert::run(args, io),
+        Verb::Pack(args) => verbs::pack::run(args, io),
+        Verb::Unpack(args) => verbs::unpack::run(args, io),
         Verb::Verify(args) => verbs::verify::run(args, io),
         Verb::Diff(args) => verbs::diff::run(args, io),
         Verb::Formats(args) => verbs::formats::run(args, io),

@@ -27,6 +27,7 @@ mod type_name;
 mod verify;
 
 pub use arrow;
+pub use colkit_at1 as at1;
 pub use colkit_core::{
     Batches, ByteRange, Class, ColumnRef, ColumnStatistics, Counting, Error, FileSink, FileSource, Finding, Format,
     Layout, Limits, MemorySink, Nulls, Op, Predicate, Projection, ReadCount, ReadOptions, Region, RegionKind, Result,

@@ -9,8 +9,9 @@ use super::put::{Joined, put_sv, put_uv};
 use super::spool::Spool;
 use crate::backend::Backend;
 use crate::number::parse_int;
+use bytes::Bytes;
 use colkit_core::drive::parallel;
-use colkit_core::{Result, Source};
+use colkit_core::{ByteRange, Result, Source};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,9 +35,22 @@ const IN_MEMORY: usize = 16 << 20;
 /// Columns shorter than this in their first group are tried in every way in every group.
 const SHORT: usize = 96 << 10;
 
+/// What the writer of a table says about a column, instead of its cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// Text, even if it looks like numbers.
+    Text,
+    /// Integers; an empty cell, or `null`, is none.
+    Integer,
+    /// Decimals; the same.
+    Decimal,
+}
+
 /// Takes rows and packs them.
 pub struct Groups {
     settings: Settings,
+    /// The types, if they do not follow from the cells.
+    given: Option<Vec<Given>>,
     /// The group being filled.
     columns: Vec<Joined>,
     /// Complete groups, column by column.
@@ -69,6 +83,8 @@ pub struct Finished {
     pub index: Vec<u8>,
     /// The blocks.
     pub blocks: Arc<dyn Source>,
+    /// Their lengths.
+    pub lengths: Vec<u64>,
 }
 
 impl Groups {
@@ -82,8 +98,14 @@ impl Groups {
             facts: Vec::new(),
             blocks: Spool::new(IN_MEMORY, settings.spill_folder.clone()),
             rows: 0,
+            given: None,
             settings,
         }
+    }
+
+    /// Columns of these types, whatever is in them.
+    pub fn with_types(self, given: Vec<Given>) -> Self {
+        Groups { given: Some(given), ..self }
     }
 
     /// Appends a row of as many cells as there are columns.
@@ -126,7 +148,13 @@ impl Groups {
                 None => smallest_packed(cells, effort)?,
             };
             let tag = if backend == Backend::Xz { 0 } else { 1 };
-            Ok((tag, packed, integers(&column), decimals(&column)))
+            let (integers, decimals) = match self.given.as_ref().and_then(|g| g.get(k)) {
+                None => (integers(&mut column.iter()), decimals(&mut column.iter())),
+                Some(Given::Text) => (None, None),
+                Some(Given::Integer) => (integers(&mut column.iter().filter(is_there)).or(Some((0, 0))), None),
+                Some(Given::Decimal) => (None, decimals(&mut column.iter().filter(is_there)).or(Some((0.0, 0.0)))),
+            };
+            Ok((tag, packed, integers, decimals))
         };
         for (tag, packed, integers, decimals) in parallel::map(waiting, threads, pack)? {
             self.blocks.write(&[tag])?;
@@ -144,7 +172,10 @@ impl Groups {
         }
         self.pack()?;
         let of = |k: usize| self.facts.iter().skip(k).step_by(width.max(1));
+        let given = |k: usize| self.given.as_ref().and_then(|g| g.get(k)).copied();
         let kind = |k: usize| match () {
+            () if given(k) == Some(Given::Integer) => 1,
+            () if given(k) == Some(Given::Decimal) => 2,
             () if self.facts.is_empty() => 0,
             () if of(k).all(|f| f.integers.is_some()) => 1,
             () if of(k).all(|f| f.decimals.is_some()) => 2,
@@ -167,11 +198,36 @@ impl Groups {
             }
         }
         let groups = self.rows.div_ceil(self.settings.group_rows as u64);
-        Ok(Finished { rows: self.rows, groups, kinds, index, blocks: self.blocks.into_source()? })
+        let lengths = self.facts.iter().map(|f| f.length).collect();
+        Ok(Finished { rows: self.rows, groups, kinds, index, blocks: self.blocks.into_source()?, lengths })
     }
 }
 
 impl Finished {
+    /// Goes through all rows again: the cells of each.
+    pub fn visit(&self, mut row: impl FnMut(&[&[u8]]) -> Result<()>) -> Result<()> {
+        let width = self.kinds.len();
+        let mut at = 0;
+        for lengths in self.lengths.chunks(width.max(1)) {
+            let mut columns: Vec<Bytes> = Vec::with_capacity(width);
+            for length in lengths {
+                let block = self.blocks.read(ByteRange::at(at, *length)?)?;
+                at += length;
+                let backend = if block.first() == Some(&0) { Backend::Xz } else { Backend::Zstd };
+                columns.push(backend.unpack(&block.slice(1..), u64::MAX)?);
+            }
+            let mut cells: Vec<_> = columns.iter().map(|c| c.split(|b| *b == b'\n')).collect();
+            loop {
+                let next: Vec<&[u8]> = cells.iter_mut().map_while(Iterator::next).collect();
+                if next.len() < width || next.is_empty() {
+                    break;
+                }
+                row(&next)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Appends what all `meta` of queryable codecs end with.
     pub fn put_meta(&self, group_rows: usize, out: &mut Vec<u8>) {
         put_uv(self.kinds.len() as u64, out);
@@ -182,21 +238,27 @@ impl Finished {
     }
 }
 
-/// The smallest and largest of a column of integers.
-fn integers(column: &Joined) -> Option<(i64, i64)> {
-    column.iter().map(parse_int).try_fold((i64::MAX, i64::MIN), |(min, max), n| Some((min.min(n?), max.max(n?))))
+/// Whether a cell is a value, and not the lack of one.
+fn is_there(cell: &&[u8]) -> bool {
+    !matches!(*cell, b"" | b"null")
 }
 
-/// The smallest and largest of a column of JSON numbers, as floats.
-fn decimals(column: &Joined) -> Option<(f64, f64)> {
+/// The smallest and largest of some integers; `None` if there is none, or something else among them.
+fn integers<'c>(cells: &mut dyn Iterator<Item = &'c [u8]>) -> Option<(i64, i64)> {
+    let first = parse_int(cells.next()?)?;
+    cells.map(parse_int).try_fold((first, first), |(min, max), n| Some((min.min(n?), max.max(n?))))
+}
+
+/// The smallest and largest of some JSON numbers, as floats; `None` if there is none, or something else among them.
+fn decimals<'c>(cells: &mut dyn Iterator<Item = &'c [u8]>) -> Option<(f64, f64)> {
     let value = |cell: &[u8]| {
         if !is_json_number(cell) {
             return None;
         }
         std::str::from_utf8(cell).ok()?.parse::<f64>().ok().filter(|v| v.is_finite())
     };
-    let infinity = f64::INFINITY;
-    column.iter().map(value).try_fold((infinity, -infinity), |(min, max), n| Some((min.min(n?), max.max(n?))))
+    let first = value(cells.next()?)?;
+    cells.map(value).try_fold((first, first), |(min, max), n| Some((min.min(n?), max.max(n?))))
 }
 
 /// Whether a text is `-?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?`.

@@ -1,7 +1,7 @@
 //! Qcolumnar (7), written row by row. See [`crate::codec::shape`] for the streams.
 
 use super::columnar::Shape;
-use super::groups::{Groups, Settings};
+use super::groups::{Finished, Given, Groups, Settings};
 use super::lines::{field_count, fields};
 use super::put::{Joined, put_lp, put_uv};
 use super::set::Stream;
@@ -33,6 +33,11 @@ impl Qcolumnar {
         }
     }
 
+    /// Columns of these types, whatever is in them.
+    pub fn with_types(self, types: Vec<Given>) -> Self {
+        Qcolumnar { groups: self.groups.with_types(types), ..self }
+    }
+
     /// Appends a line.
     #[inline]
     pub fn line(&mut self, line: &[u8]) -> Result<()> {
@@ -58,6 +63,11 @@ impl Qcolumnar {
     pub fn row<'c>(&mut self, cells: impl Iterator<Item = &'c [u8]>) -> Result<()> {
         self.modes.push(1);
         self.groups.push(cells)
+    }
+
+    /// The rows so far, to be written in another way.
+    pub fn into_rows(self) -> Result<Finished> {
+        self.groups.finish()
     }
 
     /// All streams.

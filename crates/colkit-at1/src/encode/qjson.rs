@@ -3,7 +3,7 @@
 //! A line is taken apart into its skeleton, all its bytes but the scalars, and the scalars. Lines of one skeleton are the rows
 //! of one shape. Qjson has one shape, qjson2 several; lines of no known shape are kept as they are.
 
-use super::groups::{Groups, Settings};
+use super::groups::{Given, Groups, Settings};
 use super::json_text::{Span, Token, Tokens, path_names};
 use super::put::{Joined, put_lp, put_uv};
 use super::set::Stream;
@@ -152,6 +152,26 @@ impl Qjson {
         let known = templates.iter().enumerate().map(|(i, t)| (t.skeleton.clone(), i)).collect();
         let shapes = templates.into_iter().map(|t| Shape::new(t, settings)).collect();
         Qjson { known, shapes, several, reader: Skeletons::default(), lines: Lines::default(), count: 0 }
+    }
+
+    /// Columns of these types, whatever is in them; for lines of one template.
+    pub fn with_types(mut self, types: Vec<Given>) -> Self {
+        self.shapes = self
+            .shapes
+            .into_iter()
+            .map(|shape| Shape { groups: shape.groups.with_types(types.clone()), ..shape })
+            .collect();
+        self
+    }
+
+    /// Appends a row of the only template.
+    pub fn row<'c>(&mut self, cells: impl Iterator<Item = &'c [u8]>) -> Result<()> {
+        self.count += 1;
+        self.lines.modes.push(1);
+        match self.shapes.first_mut() {
+            Some(shape) => shape.groups.push(cells),
+            None => Ok(()),
+        }
     }
 
     /// Appends a line.

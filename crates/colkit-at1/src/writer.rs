@@ -1,0 +1,273 @@
+//! Tables as queryable AT-1 files.
+//!
+//! A table is written as the CSV text it would be, row group by row group: names in the first line, cells quoted where they
+//! need it. What CSV lines cannot say, a line break or null inside text, turns the whole table into JSON lines, which
+//! can. Integers and decimals get zone maps; where they are null, the cell is empty (or `null`).
+//!
+//! Like everything that is packed, the file is restored and compared by its hash before the sink is committed.
+
+use crate::container::Codec;
+use crate::encode::columnar::Shape;
+use crate::encode::compress::Effort;
+use crate::encode::groups::{Given, Settings};
+use crate::encode::lines::{Field, fields};
+use crate::encode::qcolumnar::Qcolumnar;
+use crate::encode::qjson::{Qjson, Template};
+use crate::encode::spool::Parts;
+use crate::encode::whole::{head, trailer};
+use crate::restore::{Integrity, RestoreOptions, restore_with};
+use crate::writer::cells::Cells;
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use colkit_core::{Error, Result, Sink, Source, TableWriter, Types, WriteOptions, WriteSummary};
+use sha2::{Digest, Sha256};
+use std::collections::HashSet;
+
+mod cells;
+
+/// Rows of a group.
+const GROUP_ROWS: usize = 65_536;
+
+pub struct At1Writer {
+    schema: SchemaRef,
+    sink: Box<dyn Sink>,
+    names: Vec<String>,
+    types: Vec<Given>,
+    settings: Settings,
+    lossy: bool,
+    form: Form,
+    hash: Sha256,
+    summary: WriteSummary,
+    /// Floats without a number that were written as null.
+    not_numbers: u64,
+}
+
+/// What is being written.
+enum Form {
+    Csv(Box<Qcolumnar>),
+    Json(Box<Qjson>),
+    /// While one becomes the other.
+    Neither,
+}
+
+impl At1Writer {
+    pub fn new(schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Self> {
+        if schema.fields().is_empty() {
+            return Err(Error::data("no_columns", "an AT-1 file cannot hold a table without columns"));
+        }
+        let effort = match options.level {
+            None | Some(4..=6) => Effort::Default,
+            Some(0..=3) => Effort::Fast,
+            Some(7..=9) => Effort::Best,
+            Some(level) => {
+                return Err(Error::request("bad_level", format!("expected a level from 0 to 9, found {level}"))
+                    .hint("0 to 3 is fast, 4 to 6 the default, 7 to 9 as small as can be"));
+            }
+        };
+        let mut summary = WriteSummary::default();
+        let names = names(&schema, options.rename_duplicates, &mut summary.notes)?;
+        let lossy = options.types == Types::Lossy;
+        let fields = schema.fields().iter().enumerate();
+        let types = fields
+            .map(|(i, f)| {
+                cells::type_of(f.data_type(), lossy).map_err(|e| e.part(format!("column {i} {:?}", f.name())))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let batch_bytes = usize::try_from(options.memory / 8).unwrap_or(usize::MAX).clamp(1 << 20, 64 << 20);
+        let settings = Settings {
+            // Wide tables have groups of fewer rows, so that a group stays within memory.
+            group_rows: (batch_bytes / 16 / names.len()).clamp(1024, GROUP_ROWS),
+            batch_bytes,
+            effort,
+            threads: options.threads,
+            spill_folder: options.spill_folder.clone(),
+        };
+        let mut writer = At1Writer {
+            schema,
+            sink,
+            names,
+            types,
+            settings,
+            lossy,
+            form: Form::Neither,
+            hash: Sha256::new(),
+            summary,
+            not_numbers: 0,
+        };
+        if writer.names.iter().any(|n| n.contains('\n')) {
+            writer.start_json()?
+        } else {
+            writer.start_csv()?
+        }
+        Ok(writer)
+    }
+
+    fn start_csv(&mut self) -> Result<()> {
+        let shape = Shape { delimiter: b',', header: true, columns: self.names.len() };
+        let mut table = Qcolumnar::new(shape, self.settings.clone()).with_types(self.types.clone());
+        let mut header = Vec::new();
+        for (i, name) in self.names.iter().enumerate() {
+            if i > 0 {
+                header.push(b',');
+            }
+            cells::push_csv(name.as_bytes(), &mut header);
+        }
+        table.verbatim(&header)?;
+        self.hash.update(&header);
+        self.hash.update(b"\n");
+        self.form = Form::Csv(Box::new(table));
+        Ok(())
+    }
+
+    fn start_json(&mut self) -> Result<()> {
+        let mut skeleton = vec![b'{'];
+        for (i, name) in self.names.iter().enumerate() {
+            if i > 0 {
+                skeleton.push(b',');
+            }
+            cells::push_json(name, &mut skeleton);
+            skeleton.extend_from_slice(b":\0");
+        }
+        skeleton.push(b'}');
+        let names = self.names.iter().map(|n| n.as_bytes().to_vec()).collect();
+        let template = Template { skeleton, names, uses: 0, bytes: 0 };
+        let lines = Qjson::new(vec![template], false, &self.settings).with_types(self.types.clone());
+        self.form = Form::Json(Box::new(lines));
+        Ok(())
+    }
+
+    /// Turns what was written so far into JSON lines.
+    fn become_json(&mut self) -> Result<()> {
+        let Form::Csv(table) = std::mem::replace(&mut self.form, Form::Neither) else { return Ok(()) };
+        let rows = table.into_rows()?;
+        self.hash = Sha256::new();
+        self.start_json()?;
+        let types = self.types.clone();
+        let mut texts: Vec<Vec<u8>> = vec![Vec::new(); types.len()];
+        rows.visit(|row| {
+            for ((cell, text), kind) in row.iter().zip(&mut texts).zip(&types) {
+                text.clear();
+                // The cell may be quoted; alone it is a line of one field.
+                let content = fields(cell, b'\n').next().map(Field::content).unwrap_or_default();
+                match kind {
+                    Given::Text => cells::push_json(&String::from_utf8_lossy(&content), text),
+                    _ if content.is_empty() => text.extend_from_slice(b"null"),
+                    _ => text.extend_from_slice(&content),
+                }
+            }
+            self.json_row(texts.iter().map(Vec::as_slice))
+        })
+    }
+
+    fn json_row<'c>(&mut self, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
+        let Form::Json(lines) = &mut self.form else { return Ok(()) };
+        for (i, (cell, name)) in cells.clone().zip(&self.names).enumerate() {
+            let mut key = vec![if i == 0 { b'{' } else { b',' }];
+            cells::push_json(name, &mut key);
+            key.push(b':');
+            self.hash.update(&key);
+            self.hash.update(cell);
+        }
+        self.hash.update(b"}\n");
+        lines.row(cells)
+    }
+
+    fn csv_row<'c>(&mut self, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
+        let Form::Csv(table) = &mut self.form else { return Ok(()) };
+        for (i, cell) in cells.clone().enumerate() {
+            if i > 0 {
+                self.hash.update(b",");
+            }
+            self.hash.update(cell);
+        }
+        self.hash.update(b"\n");
+        table.row(cells)
+    }
+}
+
+impl TableWriter for At1Writer {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let types = |schema: &SchemaRef| schema.fields().iter().map(|f| f.data_type().clone()).collect::<Vec<_>>();
+        if types(&batch.schema()) != types(&self.schema) {
+            return Err(Error::data("schema_mismatch", "a batch has other columns than the file"));
+        }
+        let mut columns = Vec::with_capacity(self.types.len());
+        for ((array, kind), name) in batch.columns().iter().zip(&self.types).zip(&self.names) {
+            let column = Cells::of(array, *kind, self.lossy, self.summary.rows)
+                .map_err(|e| e.part(format!("column {name:?}")))?;
+            self.not_numbers += column.not_numbers;
+            columns.push(column);
+        }
+        if matches!(self.form, Form::Csv(_)) && columns.iter().any(Cells::needs_json) {
+            self.become_json()?;
+        }
+        let is_json = matches!(self.form, Form::Json(_));
+        let mut texts: Vec<Vec<u8>> = vec![Vec::new(); columns.len()];
+        for row in 0..batch.num_rows() {
+            for (column, text) in columns.iter().zip(&mut texts) {
+                text.clear();
+                column.push(row, is_json, text)?;
+            }
+            let cells = texts.iter().map(Vec::as_slice);
+            if is_json { self.json_row(cells)? } else { self.csv_row(cells)? }
+        }
+        self.summary.rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
+        let (codec, set) = match std::mem::replace(&mut self.form, Form::Neither) {
+            Form::Csv(table) => (Codec::Qcolumnar, table.finish(true)?),
+            // No row at all: JSON lines have no header, so there is nothing but one empty line.
+            Form::Json(lines) if self.summary.rows > 0 => (Codec::Qjson, lines.finish(true)?),
+            _ => return Err(Error::data("no_rows", "a table whose names have line breaks needs at least one row")),
+        };
+        let mut file = Parts::default();
+        file.push_bytes(head(codec));
+        file.append(set.pack(self.settings.effort, self.settings.threads)?);
+        file.push_bytes(trailer(self.hash.finalize().into()));
+        let options = RestoreOptions {
+            threads: self.settings.threads,
+            integrity: Integrity::Require,
+            ..RestoreOptions::default()
+        };
+        restore_with(&file, &options, &mut |_| Ok(())).map_err(|e| {
+            Error::data("not_exact", "the written file does not restore to what was written").caused_by(e)
+        })?;
+        file.copy_to(self.sink.as_mut())?;
+        self.sink.commit()?;
+        if codec == Codec::Qjson {
+            self.summary
+                .notes
+                .push("written as JSON lines: text with line breaks or nulls does not fit CSV lines".into());
+        }
+        if self.not_numbers > 0 {
+            self.summary.notes.push(format!("{} NaN or infinite values written as null", self.not_numbers));
+        }
+        self.summary.bytes = file.size();
+        Ok(self.summary)
+    }
+}
+
+/// The names to write, each once.
+fn names(schema: &SchemaRef, rename: bool, notes: &mut Vec<String>) -> Result<Vec<String>> {
+    let given: HashSet<&String> = schema.fields().iter().map(|f| f.name()).collect();
+    let mut taken: HashSet<String> = HashSet::new();
+    let mut names = Vec::with_capacity(schema.fields().len());
+    for (number, field) in schema.fields().iter().enumerate() {
+        let mut name = field.name().clone();
+        if taken.contains(&name) {
+            if !rename {
+                return Err(Error::data("duplicate_name", format!("two columns are called {name:?}"))
+                    .part(format!("column {number}"))
+                    .hint("--rename-duplicates writes the second as another name"));
+            }
+            let free = (2..).map(|n| format!("{name}_{n}")).find(|n| !taken.contains(n) && !given.contains(n));
+            name = free.unwrap_or(name);
+            notes.push(format!("column {number} {:?} written as {name:?}", field.name()));
+        }
+        taken.insert(name.clone());
+        names.push(name);
+    }
+    Ok(names)
+}
