@@ -244,13 +244,13 @@ fn is_there(cell: &&[u8]) -> bool {
 }
 
 /// The smallest and largest of some integers; `None` if there is none, or something else among them.
-fn integers<'c>(cells: &mut dyn Iterator<Item = &'c [u8]>) -> Option<(i64, i64)> {
+fn integers(cells: &mut dyn Iterator<Item = &[u8]>) -> Option<(i64, i64)> {
     let first = parse_int(cells.next()?)?;
     cells.map(parse_int).try_fold((first, first), |(min, max), n| Some((min.min(n?), max.max(n?))))
 }
 
 /// The smallest and largest of some JSON numbers, as floats; `None` if there is none, or something else among them.
-fn decimals<'c>(cells: &mut dyn Iterator<Item = &'c [u8]>) -> Option<(f64, f64)> {
+fn decimals(cells: &mut dyn Iterator<Item = &[u8]>) -> Option<(f64, f64)> {
     let value = |cell: &[u8]| {
         if !is_json_number(cell) {
             return None;

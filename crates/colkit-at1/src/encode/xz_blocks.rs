@@ -13,8 +13,11 @@ use crate::cursor::split_uv;
 const HEADER: usize = 12;
 const FOOTER: usize = 12;
 
+/// The unpadded and the raw size of a block.
+type Record = (u64, u64);
+
 /// The blocks of a stream, and the records of its index.
-fn open(stream: &[u8]) -> Option<(&[u8], Vec<(u64, u64)>)> {
+fn open(stream: &[u8]) -> Option<(&[u8], Vec<Record>)> {
     let footer = stream.get(stream.len().checked_sub(FOOTER)?..)?;
     let &[_, _, _, _, a, b, c, d, _, _, b'Y', b'Z'] = footer else { return None };
     let index_size = (usize::try_from(u32::from_le_bytes([a, b, c, d])).ok()? + 1).checked_mul(4)?;

@@ -76,7 +76,7 @@ fn collect(name: &str, several: bool, files: &mut Vec<(String, Input)>, io: &mut
     if name == "-" || !path.is_dir() {
         let own = path.file_name().and_then(|n| n.to_str()).unwrap_or(name);
         let own = if name == "-" { "stdin" } else { own };
-        files.push((own.to_string(), input(name, io)?));
+        files.push((own.to_string(), input(path, io)?));
         return Ok(());
     }
     let named = |e: std::io::Error| Error::from(e).file(name.to_string());

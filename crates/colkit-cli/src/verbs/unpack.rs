@@ -15,7 +15,7 @@ use std::time::Instant;
 
 pub fn run(args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
-    let packed = input(&args.file, io)?;
+    let packed = input(Path::new(&args.file), io)?;
     let named = |e: Error| e.file(packed.name());
     let options = RestoreOptions {
         limits: Limits { memory: args.memory, ..Limits::default() },
