@@ -22,17 +22,28 @@ unit:
 	$(CARGO) test $(WORKSPACE) --locked
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(WORKSPACE) --no-deps --locked
 
-# The interop tests run the real command against the implementations of others, from a local virtual environment.
-interop: $(VENV)/ready
-	$(CARGO) build $(WORKSPACE) --locked
+# The interop tests run the real command and the library against the implementations of others, each in a virtual
+# environment of its own, with pinned versions.
+interop: $(VENV)/ready $(VENV)-lance4/ready $(VENV)-lance14/ready
+	$(CARGO) build $(WORKSPACE) --bins --examples --locked
 	$(VENV)/bin/python tests/interop/plain.py $(TARGET)/debug/colkit
+	$(VENV)-lance4/bin/python $(LANCE)/lance_read.py $(TARGET)/debug/examples/lance_read --files 25
+	$(VENV)-lance14/bin/python $(LANCE)/lance_read.py $(TARGET)/debug/examples/lance_read --files 25
 	oracle/at1/run.sh
+
+LANCE := crates/colkit-lance/tests/interop
 
 $(VENV)/ready: tests/interop/requirements.txt
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/interop/requirements.txt
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
+$(VENV)-lance4/ready $(VENV)-lance14/ready: $(VENV)-lance%/ready: tests/interop/requirements-lance%.txt
+	$(PYTHON) -m venv $(VENV)-lance$*
+	$(VENV)-lance$*/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+# Everything in one run; see docs/performance.md.
 bench: $(VENV)/ready
 	$(CARGO) build --release --locked
 	$(VENV)/bin/python bench/plain.py $(TARGET)/release/colkit
@@ -41,5 +52,5 @@ tour:
 	$(CARGO) run --release --locked -- tour
 
 clean:
-	rm -rf $(VENV) bench/out
+	rm -rf $(VENV) $(VENV)-lance4 $(VENV)-lance14 bench/out
 	$(CARGO) clean
