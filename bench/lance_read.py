@@ -21,6 +21,13 @@ from lance.file import LanceFileReader, LanceFileWriter
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "out")
 
 
+def warm(path):
+    """Brings the file into the page cache: whoever reads first must not pay for the disk."""
+    with open(path, "rb") as file:
+        while file.read(1 << 24):
+            pass
+
+
 def write(name, version, table, rows_per_batch=100_000):
     path = os.path.join(OUT, f"{name}-{version}.lance")
     if not os.path.exists(path):
@@ -29,6 +36,7 @@ def write(name, version, table, rows_per_batch=100_000):
             for batch in table().to_batches(rows_per_batch):
                 writer.write_batch(batch)
         os.replace(path + ".part", path)
+    warm(path)
     return path
 
 
@@ -141,7 +149,7 @@ def same_answers(binary, path, rows):
     answer, _ = process.communicate(json.dumps({"file": path, "out": out, "take": rows}) + "\n")
     assert answer.strip() == "ok", answer
     with pa.OSFile(out) as file:
-        ours = pa.ipc.open_file(file).read_all()
+        ours = pa.ipc.open_stream(file).read_all()
     theirs = LanceFileReader(path).take_rows(rows).to_table()
     assert ours.equals(theirs), f"{path}: different answers"
 

@@ -44,7 +44,7 @@ fn answer(line: &str, known: &mut Option<(String, TableFile)>) -> Result<Value> 
     }
     let (mut best, mut best_cpu, mut count, mut bytes) = (f64::MAX, 0.0, 0usize, None);
     for _ in 0..number("repeat", 1) {
-        let (start, cpu) = (Instant::now(), cpu_seconds());
+        let (cpu, start) = (cpu_seconds(), Instant::now());
         let (file, counter) = if anew {
             let (file, counter) = open_file(path)?;
             (file, Some(counter))

@@ -1,4 +1,5 @@
-//! Reads Lance files as told on standard input and writes Arrow IPC files: what the interoperation tests drive.
+//! Reads Lance files as told on standard input and writes Arrow IPC streams (each page of a dictionary column may bring its own
+//! dictionary, which IPC files cannot hold): what the interoperation tests drive.
 //!
 //! One request per line, JSON: `{"file": ..., "out": ..., "columns": ["a", "b.c"], "rows": [from, to], "take": [...]}`.
 //! Everything but `file` and `out` may be left out. The answer is one line: `ok`, or the error.
@@ -6,7 +7,7 @@
 #![allow(clippy::print_stdout, reason = "its answers are its output")]
 
 use arrow::datatypes::{DataType, Fields, Schema};
-use arrow::ipc::writer::FileWriter;
+use arrow::ipc::writer::StreamWriter;
 use colkit_core::{ColumnRef, Error, FileSource, Projection, ReadOptions, Result, Scan, TableFile, column_index};
 use colkit_lance::Lance;
 use serde_json::Value;
@@ -38,7 +39,7 @@ fn answer(line: &str) -> Result<()> {
         Some(request.get(key)?.as_array()?.iter().filter_map(Value::as_u64).collect())
     };
     let schema = projection.schema(&file.schema())?;
-    let mut writer = FileWriter::try_new(File::create(text("out").ok_or_else(|| bad("out"))?)?, &schema)?;
+    let mut writer = StreamWriter::try_new(File::create(text("out").ok_or_else(|| bad("out"))?)?, &schema)?;
     if let Some(rows) = numbers("take") {
         writer.write(&file.take(&rows, &projection)?)?;
     } else {

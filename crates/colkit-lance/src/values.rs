@@ -64,6 +64,28 @@ impl Variable {
         self.end_value()
     }
 
+    /// Values that lie one after another in `bytes`, given where the first begins and where each ends. The common
+    /// case of text with small offsets.
+    pub fn extend_small(&mut self, bytes: &[u8], offsets: &[u32]) -> Result<()> {
+        let (Offsets::Small(out), Some((first, ends))) = (&mut self.offsets, offsets.split_first()) else {
+            return self.extend(
+                bytes,
+                offsets.first().copied().unwrap_or(0).into(),
+                offsets.iter().skip(1).map(|o| u64::from(*o)),
+            );
+        };
+        let base = u32::try_from(self.data.len()).map_err(|_| too_much_text())?;
+        self.data.extend_from_slice(bytes);
+        i32::try_from(self.data.len()).map_err(|_| too_much_text())?;
+        let last = ends.last().unwrap_or(first);
+        if !offsets.is_sorted() || (last - first) as usize != bytes.len() {
+            return Err(bad_offsets());
+        }
+        // Nothing wraps: offsets ascend and the last ends with the bytes, which end below 2 GiB.
+        out.extend(ends.iter().map(|end| (end - first + base).cast_signed()));
+        Ok(())
+    }
+
     /// Values that lie one after another in `bytes`, ending at `ends` (counted like `from`, where the first begins).
     pub fn extend(&mut self, bytes: &[u8], from: u64, ends: impl Iterator<Item = u64>) -> Result<()> {
         let base = self.data.len() as u64;

@@ -20,8 +20,10 @@ const ESCAPE: u8 = 255;
 #[derive(Debug)]
 pub(crate) struct SymbolTable {
     compressed: bool,
-    /// Symbol and length by code. Codes that stand for nothing have length 0.
-    symbols: Vec<([u8; 8], u8)>,
+    /// Symbols by code, their first byte lowest.
+    symbols: Box<[u64; 256]>,
+    /// Their lengths. Codes that stand for nothing have length 0.
+    lengths: Box<[u8; 256]>,
 }
 
 fn bad_table(why: String) -> Error {
@@ -36,14 +38,21 @@ impl SymbolTable {
         let count = usize::from(bytes.first().copied().unwrap_or(0));
         let entries = bytes.get(8..8 + 8 * count).unwrap_or_default().chunks_exact(8);
         let lengths = bytes.get(8 + 8 * count..8 + 9 * count).unwrap_or_default();
-        let mut symbols = vec![([0; 8], 0); 256];
-        for (slot, (symbol, length)) in symbols.iter_mut().zip(entries.zip(lengths)) {
-            if !(1..=8).contains(length) {
-                return Err(bad_table(format!("a symbol of {length} bytes")));
-            }
-            *slot = (symbol.try_into().unwrap_or_default(), *length);
+        if let Some(length) = lengths.iter().find(|length| !(1..=8).contains(*length)) {
+            return Err(bad_table(format!("a symbol of {length} bytes")));
         }
-        Ok(SymbolTable { compressed: bytes.get(3) == Some(&1), symbols })
+        let mut table = SymbolTable {
+            compressed: bytes.get(3) == Some(&1),
+            symbols: Box::new([0; 256]),
+            lengths: Box::new([0; 256]),
+        };
+        for (slot, symbol) in table.symbols.iter_mut().zip(entries) {
+            *slot = u64::from_le_bytes(symbol.try_into().unwrap_or_default());
+        }
+        for (slot, length) in table.lengths.iter_mut().zip(lengths) {
+            *slot = *length;
+        }
+        Ok(table)
     }
 
     /// Appends what `codes` stand for. `scratch` is room that is kept from value to value.
@@ -60,17 +69,18 @@ impl SymbolTable {
         let mut at = 0;
         let mut codes = codes.iter();
         while let Some(&code) = codes.next() {
-            let (symbol, length) = if code == ESCAPE {
-                let literal = codes.next().ok_or_else(|| bad_codes("an escape at the end of a value"))?;
-                ([*literal, 0, 0, 0, 0, 0, 0, 0], 1)
-            } else {
-                self.symbols.get(usize::from(code)).copied().unwrap_or_default()
-            };
+            let place = usize::from(code);
+            let known = self.symbols.get(place).copied().zip(self.lengths.get(place).copied());
+            let (mut symbol, mut length) = known.unwrap_or_default();
             if length == 0 {
-                return Err(bad_codes("a code without a symbol"));
+                if code != ESCAPE {
+                    return Err(bad_codes("a code without a symbol"));
+                }
+                let literal = codes.next().ok_or_else(|| bad_codes("an escape at the end of a value"))?;
+                (symbol, length) = (u64::from(*literal), 1);
             }
             if let Some(to) = scratch.get_mut(at..at + 8) {
-                to.copy_from_slice(&symbol);
+                to.copy_from_slice(&symbol.to_le_bytes());
             }
             at += usize::from(length);
         }

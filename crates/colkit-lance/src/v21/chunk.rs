@@ -203,9 +203,11 @@ fn append_variable(
         let offsets = slice_at(bytes, at, range.len().saturating_add(1).saturating_mul(offset_width))?;
         match offset_width {
             4 => {
-                let offsets =
-                    offsets.chunks_exact(4).map(|b| u64::from(u32::from_le_bytes(b.try_into().unwrap_or_default())));
-                append_values(bytes, offsets, fsst, out)?;
+                let offsets = words::<u32>(offsets);
+                match fsst {
+                    None => out.extend_small(between(bytes, &offsets)?, &offsets)?,
+                    Some(_) => append_values(bytes, offsets.iter().map(|o| u64::from(*o)), fsst, out)?,
+                }
             }
             _ => {
                 let offsets = offsets.chunks_exact(8).map(|b| uint_at(b, 0, 8).unwrap_or(u64::MAX));
@@ -214,6 +216,13 @@ fn append_variable(
         }
     }
     Ok(())
+}
+
+/// The bytes from the first offset to the last.
+fn between<'a>(bytes: &'a [u8], offsets: &[u32]) -> Result<&'a [u8]> {
+    let ends = offsets.first().zip(offsets.last());
+    let (first, last) = ends.ok_or_else(bad_offsets)?;
+    bytes.get(size((*first).into())?..size((*last).into())?).ok_or_else(bad_offsets)
 }
 
 fn append_values(

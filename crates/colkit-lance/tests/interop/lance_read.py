@@ -235,7 +235,8 @@ class Reader:
         answer = self.process.stdout.readline().strip()
         if answer != "ok":
             raise ValueError(answer or "the reader ended")
-        return load(self.out)
+        with pa.OSFile(self.out) as file:
+            return pa.ipc.open_stream(file).read_all()
 
 
 def load(path):
