@@ -6,6 +6,7 @@ use crate::encoding::Registry;
 use crate::read::LanceFile;
 use crate::schema::Fields;
 use crate::table::LanceTable;
+use crate::write::{self, LanceWriter, Prefer};
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{Boxed, Error, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Lance {
     registry: Arc<Registry>,
+    prefer: Prefer,
 }
 
 impl Default for Lance {
@@ -30,7 +32,13 @@ impl Lance {
 
     /// Lance with these encodings.
     pub fn with_encodings(registry: Registry) -> Self {
-        Lance { registry: Arc::new(registry) }
+        Lance { registry: Arc::new(registry), prefer: Prefer::default() }
+    }
+
+    /// What encodings are chosen for when writing.
+    pub fn preferring(mut self, prefer: Prefer) -> Self {
+        self.prefer = prefer;
+        self
     }
 
     /// Opens a file as what it is, with everything that is particular to Lance.
@@ -90,11 +98,11 @@ impl Format for Lance {
         })
     }
 
-    fn stores(&self, _data_type: &DataType) -> bool {
-        false
+    fn stores(&self, data_type: &DataType) -> bool {
+        write::schema::stores(data_type)
     }
 
-    fn writer(&self, _: SchemaRef, _: Box<dyn Sink>, _: &WriteOptions) -> Result<Box<dyn TableWriter>> {
-        Err(Error::unsupported("cannot_write", "Lance files can be read, but not written yet"))
+    fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
+        Ok(Box::new(LanceWriter::new(schema, sink, options, self.prefer)?))
     }
 }

@@ -21,8 +21,10 @@ mod table;
 mod v20;
 mod v21;
 mod values;
+mod write;
 
 pub use describe::{ColumnSummary, PageEntry};
 pub use format::Lance;
 pub use rows::Rows;
 pub use table::LanceTable;
+pub use write::Prefer;

@@ -1,4 +1,4 @@
-//! Reading Lance files through the public API.
+//! Reading and writing Lance files through the public API.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,7 +12,9 @@
 
 mod handmade;
 mod hostile;
+mod random;
 mod vectors;
+mod writing;
 
 /// Counts what is allocated, for tests that bound it.
 #[global_allocator]

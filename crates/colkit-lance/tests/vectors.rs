@@ -33,7 +33,7 @@ pub(crate) fn bytes(version: &str, name: &str) -> Bytes {
     std::fs::read(folder(version).join(format!("{name}.lance"))).unwrap().into()
 }
 
-fn expected(version: &str, name: &str) -> RecordBatch {
+pub(crate) fn expected(version: &str, name: &str) -> RecordBatch {
     let file = std::fs::File::open(folder(version).join(format!("{name}.arrow"))).unwrap();
     let reader = FileReader::try_new(file, None).unwrap();
     let schema = reader.schema();
@@ -77,7 +77,7 @@ fn plain(array: &ArrayRef) -> ArrayRef {
 }
 
 #[track_caller]
-fn same(read: &RecordBatch, expected: &RecordBatch, name: &str) {
+pub(crate) fn same(read: &RecordBatch, expected: &RecordBatch, name: &str) {
     assert_eq!(read.num_rows(), expected.num_rows(), "{name}: rows");
     assert_eq!(read.num_columns(), expected.num_columns(), "{name}: columns");
     for ((found, wanted), field) in read.columns().iter().zip(expected.columns()).zip(expected.schema().fields()) {

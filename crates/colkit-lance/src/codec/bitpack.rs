@@ -19,6 +19,9 @@ pub(crate) trait Word:
 {
     /// The width that a word in front of a group gives.
     fn as_width(self) -> usize;
+
+    /// Its bits.
+    fn as_bits(self) -> u64;
 }
 
 macro_rules! word {
@@ -26,6 +29,10 @@ macro_rules! word {
         impl Word for $t {
             fn as_width(self) -> usize {
                 usize::try_from(self).unwrap_or(usize::MAX)
+            }
+
+            fn as_bits(self) -> u64 {
+                self.into()
             }
         }
     )*};
@@ -109,6 +116,23 @@ impl<'a, T: Word> Group<'a, T> {
     }
 }
 
+/// Packs a group to the width that its largest value needs; returns that width and the bytes.
+pub(crate) fn pack<T: Word>(group: &[T; GROUP]) -> (usize, Vec<u8>) {
+    let all = group.iter().fold(0u64, |all, v| all | v.as_bits());
+    let width = 64 - usize::try_from(all.leading_zeros()).unwrap_or(0);
+    (width, pack_to(group, width))
+}
+
+/// Packs a group to `width` bits, at most those of a word.
+#[expect(unsafe_code, reason = "fastlanes offers a width known only at run time as unsafe alone")]
+pub(crate) fn pack_to<T: Word>(group: &[T; GROUP], width: usize) -> Vec<u8> {
+    let width = width.min(T::T);
+    let mut packed = vec![T::default(); GROUP * width / T::T];
+    // SAFETY: `packed` has exactly 1024 * width / T words and width <= T; `group` has 1024.
+    unsafe { T::unchecked_pack(width, group, &mut packed) }
+    bytemuck::cast_slice(&packed).to_vec()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +165,19 @@ mod tests {
             group.unpack(&mut all);
             assert_eq!(all.to_vec(), by_formula(&packed, width));
             assert!((0..GROUP).all(|i| group.get(i) == all[i]));
+        }
+    }
+
+    #[test]
+    fn what_is_packed_unpacks() {
+        for width in [0, 1, 9, 33, 64] {
+            let most = if width == 0 { 0 } else { u64::MAX >> (64 - width) };
+            let values = std::array::from_fn(|i| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) & most);
+            let (found, bytes) = pack::<u64>(&values);
+            assert_eq!((found, bytes.len()), (width, 128 * width));
+            let mut all = [7; GROUP];
+            Group::new(found, &bytes).unwrap().unpack(&mut all);
+            assert_eq!(all, values);
         }
     }
 

@@ -89,6 +89,23 @@ impl SymbolTable {
     }
 }
 
+/// Bytes of values that a symbol table is made from.
+const TRAINING_BYTES: usize = 256 << 10;
+
+/// Makes a symbol table for these values, and the codes of each.
+pub(crate) fn compress<'a>(count: usize, value: impl Fn(usize) -> &'a [u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let total: usize = (0..count).map(|i| value(i).len()).sum();
+    let step = (total / TRAINING_BYTES).max(1);
+    let sample: Vec<&[u8]> = (0..count).step_by(step).map(&value).collect();
+    let compressor = fsst::Compressor::train(&sample);
+    let (symbols, lengths) = (compressor.symbol_table(), compressor.symbol_lengths());
+    let mut table = vec![u8::try_from(symbols.len()).unwrap_or(0), 0, 0, 1, b'T', b'S', b'S', b'F'];
+    table.extend(symbols.iter().flat_map(|s| s.to_u64().to_le_bytes()));
+    table.extend_from_slice(lengths);
+    table.resize(TABLE_BYTES, 0);
+    (table, (0..count).map(|i| compressor.compress(value(i))).collect())
+}
+
 fn bad_codes(why: &str) -> Error {
     Error::corrupt("bad_compressed_data", format!("fsst: {why}"))
 }
@@ -118,6 +135,18 @@ mod tests {
         let mut raw = Vec::new();
         SymbolTable::parse(&table(0)).unwrap().decode(&[0, 255], &mut raw, scratch).unwrap();
         assert_eq!(raw, [0, 255]);
+    }
+
+    #[test]
+    fn what_is_compressed_decodes() {
+        let values: Vec<String> = (0..2000).map(|i| format!("https://example.org/{i}/index.html")).collect();
+        let (table, codes) = compress(values.len(), |i| values[i].as_bytes());
+        let symbols = SymbolTable::parse(&table).unwrap();
+        let mut out = Vec::new();
+        codes.iter().for_each(|c| symbols.decode(c, &mut out).unwrap());
+        assert_eq!(out, values.concat().as_bytes());
+        assert!(codes.concat().len() * 2 < out.len());
+        assert!(SymbolTable::parse(&compress(0, |_| b"").0).is_ok());
     }
 
     #[test]

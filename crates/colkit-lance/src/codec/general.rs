@@ -27,6 +27,22 @@ impl Scheme {
         }
     }
 
+    /// Packs a buffer. The level is zstd's; lz4 has none.
+    pub fn compress(self, bytes: &[u8], level: i32) -> Result<Vec<u8>> {
+        if bytes.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self {
+            Scheme::Lz4 => {
+                let size = u32::try_from(bytes.len()).map_err(|_| Error::limit("lz4", bytes.len(), u32::MAX))?;
+                Ok([&size.to_le_bytes()[..], &lz4_flex::block::compress(bytes)].concat())
+            }
+            Scheme::Zstd => {
+                Ok([&(bytes.len() as u64).to_le_bytes()[..], &zstd::bulk::compress(bytes, level)?].concat())
+            }
+        }
+    }
+
     /// Unpacks a buffer; an empty one holds nothing.
     pub fn decompress(self, bytes: &[u8], limits: &Limits) -> Result<Bytes> {
         if bytes.is_empty() {

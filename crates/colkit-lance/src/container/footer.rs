@@ -49,6 +49,16 @@ impl Version {
         }
     }
 
+    /// The two numbers that its files carry.
+    pub(crate) fn numbers(self) -> (u16, u16) {
+        match self {
+            Version::V2_0 => (0, 3),
+            Version::V2_1 => (2, 1),
+            Version::V2_2 => (2, 2),
+            Version::V2_3 => (2, 3),
+        }
+    }
+
     /// Which Lance releases read such files.
     pub fn readers(self) -> &'static str {
         match self {

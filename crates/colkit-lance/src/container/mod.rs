@@ -10,7 +10,7 @@
 
 mod column;
 mod footer;
-mod messages;
+pub(crate) mod messages;
 
 pub use column::{ColumnMetadata, Description, PageMetadata};
 pub(crate) use column::{bad_metadata, inside};

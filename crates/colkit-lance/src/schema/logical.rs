@@ -5,7 +5,7 @@ use colkit_core::{Error, Result};
 use std::sync::Arc;
 
 /// The Arrow type of a name that has no children of its own.
-pub(super) fn leaf_type(name: &str) -> Result<DataType> {
+pub(crate) fn leaf_type(name: &str) -> Result<DataType> {
     parse(name, 0)
 }
 

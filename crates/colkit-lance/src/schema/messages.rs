@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use prost::Message;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Global buffer 0: what the file holds.
 #[derive(Clone, PartialEq, Message)]
@@ -22,8 +22,8 @@ pub struct Schema {
     #[prost(message, repeated, tag = "1")]
     pub fields: Vec<Field>,
     /// Arrow's schema metadata.
-    #[prost(map = "string, bytes", tag = "5")]
-    pub metadata: HashMap<String, Bytes>,
+    #[prost(btree_map = "string, bytes", tag = "5")]
+    pub metadata: BTreeMap<String, Bytes>,
 }
 
 /// One field.
@@ -48,6 +48,6 @@ pub struct Field {
     #[prost(string, tag = "9")]
     pub extension_name: String,
     /// Arrow's field metadata.
-    #[prost(map = "string, bytes", tag = "10")]
-    pub metadata: HashMap<String, Bytes>,
+    #[prost(btree_map = "string, bytes", tag = "10")]
+    pub metadata: BTreeMap<String, Bytes>,
 }

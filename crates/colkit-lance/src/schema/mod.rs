@@ -4,15 +4,16 @@
 //! store values do. Packed structs and blobs are one column each.
 
 mod logical;
-mod messages;
+pub(crate) mod messages;
 
 use crate::container::{Version, bad_metadata};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
 use colkit_core::{Error, Limits, Result};
+pub(crate) use logical::leaf_type;
 use messages::FileDescriptor;
 use prost::Message;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// What a field is, for reading.
@@ -174,7 +175,7 @@ fn bad_schema(name: &str, what: &str) -> Error {
     Error::corrupt("bad_schema", format!("field {name:?}: {what}")).part("schema")
 }
 
-fn text_map(map: HashMap<String, Bytes>) -> HashMap<String, String> {
+fn text_map(map: BTreeMap<String, Bytes>) -> HashMap<String, String> {
     map.into_iter().map(|(k, v)| (k, String::from_utf8_lossy(&v).into_owned())).collect()
 }
 
@@ -217,7 +218,7 @@ fn node(place: usize, drafts: &[Draft], depth: u32) -> Result<Node> {
             (Kind::FixedSizeList(size), DataType::FixedSizeList(only_child()?, count))
         }
         leaf if children.is_empty() => {
-            let data_type = logical::leaf_type(leaf).map_err(|e| e.part(format!("field {name:?}")))?;
+            let data_type = leaf_type(leaf).map_err(|e| e.part(format!("field {name:?}")))?;
             let blob = data_type == DataType::LargeBinary && metadata.contains_key("lance-encoding:blob");
             (if blob { Kind::Blob } else { Kind::Leaf }, data_type)
         }
@@ -228,7 +229,7 @@ fn node(place: usize, drafts: &[Draft], depth: u32) -> Result<Node> {
 }
 
 /// The older key must say `true`; the newer one counts by being there.
-fn is_packed(metadata: &HashMap<String, String>) -> bool {
+pub(crate) fn is_packed(metadata: &HashMap<String, String>) -> bool {
     match metadata.get("packed") {
         Some(value) => value.eq_ignore_ascii_case("true"),
         None => metadata.contains_key("lance-encoding:packed"),

@@ -16,7 +16,7 @@ mod compressive;
 mod constant;
 mod full_zip;
 mod layers;
-mod messages;
+pub(crate) mod messages;
 mod mini_block;
 mod per_value;
 mod runs;

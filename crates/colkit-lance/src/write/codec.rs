@@ -1,0 +1,347 @@
+//! Encodings of values in the chunks of a mini-block page.
+//!
+//! A codec turns a range of a page's values into the value buffers of one chunk, and says how large chunks may be.
+//! What it makes is what reading's `compressive` decodes.
+
+use super::messages_of::{bitpacked, byte_stream_split, fixed_size_list, flat, fsst, general, rle, variable};
+use super::values::{Fixed, Lists, Variable};
+use crate::codec::bitpack::{GROUP, Word, pack, words};
+use crate::codec::general::Scheme;
+use crate::v21::messages::CompressiveEncoding;
+use arrow::buffer::BooleanBuffer;
+use bytes::Bytes;
+use colkit_core::{Error, Result};
+use std::ops::Range;
+
+/// Most values of a chunk.
+pub(super) const MOST_VALUES: usize = 4096;
+
+/// Bytes that a chunk of plain values should have: little enough to read one for a single value.
+const PLAIN_BYTES: usize = 8 << 10;
+
+/// Bytes of values that are compressed together.
+const GENERAL_BYTES: usize = 48 << 10;
+
+/// How to encode the values of a chunk.
+pub(super) trait Codec {
+    fn message(&self) -> CompressiveEncoding;
+
+    /// Value buffers of a chunk.
+    fn buffers(&self) -> usize {
+        1
+    }
+
+    /// Whether every chunk but the last must have exactly [`GROUP`] values.
+    fn groups(&self) -> bool {
+        false
+    }
+
+    /// Whether a chunk must be unpacked as a whole.
+    fn is_general(&self) -> bool {
+        false
+    }
+
+    /// Bytes before any general compression, as far as they can be known without encoding.
+    fn bytes(&self, items: &Range<usize>) -> usize;
+
+    /// What [`Codec::bytes`] should not exceed.
+    fn target(&self) -> usize {
+        PLAIN_BYTES
+    }
+
+    /// The value buffers of a chunk with these values.
+    fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>>;
+}
+
+/// Booleans as they are.
+pub(super) struct Bits<'a>(pub &'a BooleanBuffer);
+
+impl Codec for Bits<'_> {
+    fn message(&self) -> CompressiveEncoding {
+        flat(1)
+    }
+
+    fn bytes(&self, items: &Range<usize>) -> usize {
+        items.len().div_ceil(8)
+    }
+
+    fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
+        Ok(vec![bit_bytes(self.0, items)])
+    }
+}
+
+/// These bits, from the front of a byte on.
+fn bit_bytes(bits: &BooleanBuffer, items: Range<usize>) -> Vec<u8> {
+    let part: BooleanBuffer = bits.slice(items.start, items.len()).iter().collect();
+    part.into_inner().get(..items.len().div_ceil(8)).unwrap_or_default().to_vec()
+}
+
+/// Values as they lie in memory.
+pub(super) struct Flat<'a>(pub &'a Fixed);
+
+impl Codec for Flat<'_> {
+    fn message(&self) -> CompressiveEncoding {
+        flat(self.0.width as u64 * 8)
+    }
+
+    fn bytes(&self, items: &Range<usize>) -> usize {
+        items.len() * self.0.width
+    }
+
+    fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
+        Ok(vec![self.0.get(items).to_vec()])
+    }
+}
+
+/// The low bits of 1024 words at a time.
+pub(super) struct Bitpacked<'a>(pub &'a Fixed);
+
+impl Bitpacked<'_> {
+    fn group<T: Word>(&self, items: Range<usize>) -> Vec<u8> {
+        let mut group = [T::default(); GROUP];
+        let values = words::<T>(self.0.get(items));
+        for (to, from) in group.iter_mut().zip(values.iter()) {
+            *to = *from;
+        }
+        let (width, mut packed) = pack(&group);
+        let mut bytes = bytemuck::bytes_of(&T::from_usize(width).unwrap_or_default()).to_vec();
+        bytes.append(&mut packed);
+        bytes
+    }
+}
+
+impl Codec for Bitpacked<'_> {
+    fn message(&self) -> CompressiveEncoding {
+        bitpacked(self.0.width as u64 * 8)
+    }
+
+    fn groups(&self) -> bool {
+        true
+    }
+
+    fn bytes(&self, items: &Range<usize>) -> usize {
+        items.len() * self.0.width
+    }
+
+    fn target(&self) -> usize {
+        usize::MAX
+    }
+
+    fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
+        Ok(vec![match self.0.width {
+            1 => self.group::<u8>(items),
+            2 => self.group::<u16>(items),
+            4 => self.group::<u32>(items),
+            _ => self.group::<u64>(items),
+        }])
+    }
+}
+
+/// Runs of one value: the values, and how often each occurs.
+pub(super) struct Runs<'a>(pub &'a Fixed);
+
+impl Codec for Runs<'_> {
+    fn message(&self) -> CompressiveEncoding {
+        rle(self.0.width as u64 * 8)
+    }
+
+    fn buffers(&self) -> usize {
+        2
+    }
+
+    fn bytes(&self, items: &Range<usize>) -> usize {
+        let mut last: &[u8] = &[];
+        let mut runs = 0;
+        for value in self.0.get(items.clone()).chunks_exact(self.0.width.max(1)) {
+            runs += usize::from(value != last);
+            last = value;
+        }
+        (runs + items.len() / 255) * (self.0.width + 1)
+    }
+
+    fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
+        let (mut values, mut lengths) = (Vec::new(), Vec::new());
+        let mut last: &[u8] = &[];
+        let mut length = 0u8;
+        for value in self.0.get(items).chunks_exact(self.0.width.max(1)) {
+            if value == last && length < u8::MAX {
+                length += 1;
+                continue;
+            }
+            if length > 0 {
+                values.extend_from_slice(last);
+                lengths.push(length);
+            }
+            (last, length) = (value, 1);
+        }
+        if length > 0 {
+            values.extend_from_slice(last);
+            lengths.push(length);
+        }
+        Ok(vec![values, lengths])
+    }
+}
+
+/// The first bytes of all values, then the second bytes, ...
+pub(super) struct Split<'a>(pub &'a Fixed);
+
+impl Codec for Split<'_> {
+    fn message(&self) -> CompressiveEncoding {
+        byte_stream_split(self.0.width as u64 * 8)
+    }
+
+    fn bytes(&self, items: &Range<usize>) -> usize {
+        items.len() * self.0.width
+    }
+
+    fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
+        let values = self.0.get(items);
+        let stream = |byte: usize| values.iter().skip(byte).step_by(self.0.width.max(1)).copied();
+        Ok(vec![(0..self.0.width).flat_map(stream).collect()])
+    }
+}
+
+/// Offsets, then bytes.
+pub(super) struct Texts<'a>(pub &'a Variable);
+
+impl Codec for Texts<'_> {
+    fn message(&self) -> CompressiveEncoding {
+        variable(self.0.large)
+    }
+
+    fn bytes(&self, items: &Range<usize>) -> usize {
+        (items.len() + 1) * self.0.offset_width() + self.0.bytes(items.clone()).len()
+    }
+
+    fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
+        let width = self.0.offset_width();
+        let start = (items.len() + 1) * width;
+        let mut bytes = Vec::with_capacity(self.bytes(&items) + width);
+        for end in self.0.ends(items.clone()) {
+            push_offset(&mut bytes, start + end, self.0.large)?;
+        }
+        bytes.extend_from_slice(self.0.bytes(items));
+        bytes.resize(bytes.len().next_multiple_of(width), b'H');
+        Ok(vec![bytes])
+    }
+}
+
+/// Appends an offset of the width of its type.
+pub(super) fn push_offset(bytes: &mut Vec<u8>, offset: usize, large: bool) -> Result<()> {
+    if large {
+        bytes.extend((offset as u64).to_le_bytes());
+    } else {
+        let small = u32::try_from(offset).map_err(|_| Error::limit("text of a page", offset, u32::MAX))?;
+        bytes.extend(small.to_le_bytes());
+    }
+    Ok(())
+}
+
+/// Texts by a table of symbols.
+pub(super) struct Symbols {
+    table: Bytes,
+    pub coded: Variable,
+}
+
+impl Symbols {
+    pub fn new(texts: &Variable) -> Self {
+        let (table, coded) = crate::codec::fsst::compress(texts.len(), |i| texts.get(i));
+        let mut offsets = vec![0];
+        let mut data = Vec::new();
+        for value in coded {
+            data.extend_from_slice(&value);
+            offsets.push(data.len());
+        }
+        Symbols { table: table.into(), coded: Variable { offsets, data, large: texts.large } }
+    }
+}
+
+impl Codec for Symbols {
+    fn message(&self) -> CompressiveEncoding {
+        fsst(self.table.clone(), self.coded.large)
+    }
+
+    fn bytes(&self, items: &Range<usize>) -> usize {
+        Texts(&self.coded).bytes(items)
+    }
+
+    fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
+        Texts(&self.coded).encode(items)
+    }
+}
+
+/// Lists of one length: which items are not null, then the items.
+pub(super) struct Wide<'a>(pub &'a Lists);
+
+impl Codec for Wide<'_> {
+    fn message(&self) -> CompressiveEncoding {
+        fixed_size_list(self.0)
+    }
+
+    fn buffers(&self) -> usize {
+        1 + self.0.levels.iter().filter(|(_, valid)| valid.is_some()).count()
+    }
+
+    fn bytes(&self, items: &Range<usize>) -> usize {
+        let row = self.0.items_per_row() * (self.0.bits + self.buffers() - 1);
+        (items.len() * row).div_ceil(8)
+    }
+
+    fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
+        let mut buffers = Vec::new();
+        let mut each = 1;
+        for (dimension, valid) in &self.0.levels {
+            each *= dimension;
+            buffers.extend(valid.as_ref().map(|v| bit_bytes(v, items.start * each..items.end * each)));
+        }
+        let (from, to) = (items.start * each * self.0.bits, items.end * each * self.0.bits);
+        buffers.push(if self.0.bits == 1 {
+            let all = BooleanBuffer::new(self.0.data.clone(), 0, self.0.rows * each);
+            bit_bytes(&all, from..to)
+        } else {
+            self.0.data.get(from / 8..to / 8).unwrap_or_default().to_vec()
+        });
+        Ok(buffers)
+    }
+}
+
+/// The first buffer of another encoding, compressed.
+pub(super) struct General<C> {
+    pub inner: C,
+    pub scheme: Scheme,
+    pub level: i32,
+}
+
+impl<C: Codec> Codec for General<C> {
+    fn message(&self) -> CompressiveEncoding {
+        general(self.inner.message(), self.scheme)
+    }
+
+    fn buffers(&self) -> usize {
+        self.inner.buffers()
+    }
+
+    fn groups(&self) -> bool {
+        self.inner.groups()
+    }
+
+    fn is_general(&self) -> bool {
+        true
+    }
+
+    fn bytes(&self, items: &Range<usize>) -> usize {
+        self.inner.bytes(items)
+    }
+
+    fn target(&self) -> usize {
+        GENERAL_BYTES
+    }
+
+    fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
+        let mut buffers = self.inner.encode(items)?;
+        if let Some(first) = buffers.first_mut() {
+            *first = self.scheme.compress(first, self.level)?;
+        }
+        Ok(buffers)
+    }
+}
