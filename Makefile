@@ -27,8 +27,9 @@ unit:
 interop: $(VENV)/ready $(VENV)-lance4/ready $(VENV)-lance14/ready
 	$(CARGO) build $(WORKSPACE) --bins --examples --locked
 	$(VENV)/bin/python tests/interop/plain.py $(TARGET)/debug/colkit
-	$(VENV)-lance4/bin/python $(LANCE)/lance_read.py $(TARGET)/debug/examples/lance_read --files 25
-	$(VENV)-lance14/bin/python $(LANCE)/lance_read.py $(TARGET)/debug/examples/lance_read --files 25
+	for v in 4 14; do for way in read write; do \
+	  $(VENV)-lance$$v/bin/python $(LANCE)/lance_$$way.py $(TARGET)/debug/examples/lance_$$way --files 25 || exit 1; \
+	done; done
 	oracle/at1/run.sh
 
 LANCE := crates/colkit-lance/tests/interop
