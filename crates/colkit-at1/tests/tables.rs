@@ -183,11 +183,3 @@ fn frames_are_one_table() {
     assert_eq!(whole.num_rows(), original.lines().count() - 1);
     assert!(whole.column_by_name("_line").is_none(), "the lines of the raw frame are rows too: {whole:?}");
 }
-
-#[test]
-fn nothing_can_be_written_yet() {
-    let schema = Arc::new(arrow::datatypes::Schema::empty());
-    let sink = Box::new(colkit_core::MemorySink::new());
-    let error = at1().writer(schema, sink, &Default::default()).err().unwrap();
-    assert_eq!(error.code(), "write_unsupported");
-}

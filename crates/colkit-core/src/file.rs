@@ -89,7 +89,11 @@ pub fn recognise(source: &dyn Source, formats: &[Arc<dyn Format>], extension: Op
     if let Some(format) = pick(&head(16)?, &[]) {
         return Ok(format);
     }
+    // So does one at the end, without touching anything before it.
     let tail = source.read(ByteRange::between(size.saturating_sub(64), size))?;
+    if let Some(format) = pick(&[], &tail) {
+        return Ok(format);
+    }
     pick(&head(4096)?, &tail).ok_or_else(|| {
         let names: Vec<&str> = formats.iter().map(|f| f.name()).collect();
         let content = if size == 0 { "the file is empty" } else { "the file is of no known format" };

@@ -103,8 +103,8 @@ pub trait Format: Send + Sync {
     /// Its file name extensions, without dot; the first is the default.
     fn extensions(&self) -> &'static [&'static str];
 
-    /// Whether a file is of this kind, by its first and last bytes. Asked twice: first with only the first 16 bytes
-    /// (and no tail), then, if nobody knew the file, with the first 4 KiB and the last 64 bytes.
+    /// Whether a file is of this kind, by its first and last bytes. Asked first with only the first 16 bytes, then,
+    /// if nobody knew the file, with only the last 64, and at last with the first 4 KiB and the last 64.
     fn sniff(&self, head: &[u8], tail: &[u8]) -> bool;
 
     /// Opens a file of `size` bytes.

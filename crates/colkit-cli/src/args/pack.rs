@@ -5,6 +5,7 @@ use crate::human::parse_size;
 use clap::Args;
 use colkit::at1::Codec;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 pub const PACK_HELP: &str = "Examples:
   colkit pack trades.csv
@@ -13,7 +14,7 @@ pub const PACK_HELP: &str = "Examples:
   zcat trades.csv.gz | colkit pack - - > trades.at1
 
 Without a name for the output, .at1 is appended to that of the input. Several inputs, or a folder, make a
-bundle. Tables and JSON lines are packed so that colkit can query them; --smallest gives that up for size.
+bundle. Tables and JSON lines are packed so that they can be queried; --smallest gives that up for size.
 The output appears only after it has been restored and found equal to the input.";
 
 pub const UNPACK_HELP: &str = "Examples:
@@ -30,7 +31,7 @@ only after their SHA-256 has been compared with the original's; standard output 
 pub struct PackArgs {
     /// Files or folders to pack; the last one is the output if its name ends with .at1, or is -
     #[arg(required = true, num_args = 1.., value_name = "IN... [OUT.at1]")]
-    pub files: Vec<String>,
+    pub files: Vec<PathBuf>,
     /// Codec, instead of finding the best: ssh, json, osm, log, columnar, vcf, jsondoc, qcolumnar, qjson, dicom, embed, qjson2, raw
     #[arg(long, value_name = "NAME", value_parser = parse_codec, conflicts_with_all = ["queryable", "smallest"])]
     pub codec: Option<Codec>,
@@ -66,9 +67,9 @@ pub struct PackArgs {
 #[derive(Args, Debug)]
 pub struct UnpackArgs {
     /// The file to restore
-    pub file: String,
+    pub file: PathBuf,
     /// Where to restore it to: a file, - for standard output, a folder for a bundle
-    pub output: Option<String>,
+    pub output: Option<PathBuf>,
     /// Do not compare the SHA-256 of what is restored
     #[arg(long)]
     pub no_verify: bool,

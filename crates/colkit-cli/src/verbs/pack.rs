@@ -3,7 +3,7 @@
 use crate::args::PackArgs;
 use crate::human::{bytes, plural, ratio, share};
 use crate::progress::Progress;
-use crate::request::input;
+use crate::request::{input, is_stream};
 use crate::{Io, Outcome};
 use colkit::at1::{Aim, Codec, Effort, PackOptions, PackSummary, pack, pack_bundle};
 use colkit::{Error, Input, Result, Sink, Source, StreamSink, create};
@@ -30,7 +30,7 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
         spill_folder: None,
     };
     let mut files: Vec<(String, Input)> = Vec::new();
-    let is_bundle = names.len() > 1 || names.first().is_some_and(|n| Path::new(n).is_dir());
+    let is_bundle = names.len() > 1 || names.first().is_some_and(|n| n.is_dir());
     for name in names {
         collect(name, names.len() > 1, &mut files, io)?;
     }
@@ -55,31 +55,35 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
 }
 
 /// What is read, and what is written: `None` is standard output.
-fn split_output(files: &[String]) -> Result<(&[String], Option<String>)> {
-    let named = |name: &str| (name != "-").then(|| name.to_string());
+fn split_output(files: &[PathBuf]) -> Result<(&[PathBuf], Option<PathBuf>)> {
     if let Some((last, inputs @ [_, ..])) = files.split_last()
-        && (last == "-" || Path::new(last).extension().is_some_and(|e| e.eq_ignore_ascii_case("at1")))
+        && (is_stream(last) || last.extension().is_some_and(|e| e.eq_ignore_ascii_case("at1")))
     {
-        return Ok((inputs, named(last)));
+        return Ok((inputs, (!is_stream(last)).then(|| last.clone())));
     }
     match files {
-        [only] if only == "-" => Ok((files, None)),
-        [only] => Ok((files, Some(format!("{}.at1", only.trim_end_matches('/'))))),
+        [only] if is_stream(only) => Ok((files, None)),
+        [only] => {
+            // A folder may be named with a slash at its end; components do not have it.
+            let mut name = only.components().as_path().as_os_str().to_os_string();
+            name.push(".at1");
+            Ok((files, Some(name.into())))
+        }
         _ => Err(Error::request("no_output_named", "several files make a bundle, which needs a name")
             .hint("end with the name of the output, such as all.at1")),
     }
 }
 
 /// Adds a file, or all files in a folder, under the names they get in a bundle.
-fn collect(name: &str, several: bool, files: &mut Vec<(String, Input)>, io: &mut Io) -> Result<()> {
-    let path = Path::new(name);
-    if name == "-" || !path.is_dir() {
-        let own = path.file_name().and_then(|n| n.to_str()).unwrap_or(name);
-        let own = if name == "-" { "stdin" } else { own };
-        files.push((own.to_string(), input(path, io)?));
+fn collect(path: &Path, several: bool, files: &mut Vec<(String, Input)>, io: &mut Io) -> Result<()> {
+    let name = path.display().to_string();
+    if is_stream(path) || !path.is_dir() {
+        let own = path.file_name().map(|n| n.to_string_lossy().into_owned());
+        let own = if is_stream(path) { "stdin".to_string() } else { own.unwrap_or_else(|| name.clone()) };
+        files.push((own, input(path, io)?));
         return Ok(());
     }
-    let named = |e: std::io::Error| Error::from(e).file(name.to_string());
+    let named = |e: std::io::Error| Error::from(e).file(name.clone());
     // One folder is the bundle; several keep their names in it.
     let prefix = path.canonicalize().map_err(named)?.file_name().and_then(|n| n.to_str()).map(str::to_string);
     let prefix = prefix.filter(|_| several).map(|p| format!("{p}/")).unwrap_or_default();
@@ -101,14 +105,13 @@ fn collect(name: &str, several: bool, files: &mut Vec<(String, Input)>, io: &mut
         }
     }
     if files.is_empty() {
-        return Err(Error::request("no_input", "there is no file in the folder").file(name.to_string()));
+        return Err(Error::request("no_input", "there is no file in the folder").file(name));
     }
     Ok(())
 }
 
-fn open_sink(output: Option<&str>, force: bool, inputs: &[Input], io: &Io) -> Result<Box<dyn Sink>> {
-    let Some(output) = output else { return Ok(Box::new(StreamSink(io.stdout.clone()))) };
-    let path = Path::new(output);
+fn open_sink(output: Option<&Path>, force: bool, inputs: &[Input], io: &Io) -> Result<Box<dyn Sink>> {
+    let Some(path) = output else { return Ok(Box::new(StreamSink(io.stdout.clone()))) };
     let sink = create(path, inputs)?;
     if path.exists() && !force {
         return Err(already_there(path));
@@ -125,7 +128,7 @@ pub fn already_there(path: &Path) -> Error {
 
 fn tell(
     args: &PackArgs,
-    output: Option<&str>,
+    output: Option<&Path>,
     is_bundle: bool,
     packed: &[(String, PackSummary)],
     seconds: f64,
@@ -133,7 +136,7 @@ fn tell(
 ) -> Result<()> {
     let before: u64 = packed.iter().map(|(_, s)| s.input_bytes).sum();
     let after: u64 = packed.iter().map(|(_, s)| s.output_bytes).sum();
-    let name = output.unwrap_or("standard output");
+    let name = output.map_or("standard output".to_string(), |p| p.display().to_string());
     let codec = match packed {
         [(_, only)] if !is_bundle => only.codec,
         _ => Codec::Bundle,

@@ -4,7 +4,7 @@ use super::pack::already_there;
 use crate::args::UnpackArgs;
 use crate::human::{bytes, plural};
 use crate::progress::Progress;
-use crate::request::input;
+use crate::request::{input, is_stream};
 use crate::{Io, Outcome};
 use colkit::at1::{Integrity, RestoreOptions, Restored, is_bundle, restore, restore_bundle};
 use colkit::{ByteRange, Error, FileSink, Input, Limits, Result, Sink, StreamSink, create};
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 pub fn run(args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
-    let packed = input(Path::new(&args.file), io)?;
+    let packed = input(&args.file, io)?;
     let named = |e: Error| e.file(packed.name());
     let options = RestoreOptions {
         limits: Limits { memory: args.memory, ..Limits::default() },
@@ -49,17 +49,16 @@ pub fn run(args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
 
 /// Where to restore to; `None` is standard output.
 fn output_name(args: &UnpackArgs) -> Result<Option<PathBuf>> {
-    match (&args.output, args.file.as_str()) {
-        (Some(output), _) if output == "-" => Ok(None),
-        (Some(output), _) => Ok(Some(PathBuf::from(output))),
-        (None, "-") => Ok(None),
-        (None, file) => {
-            let path = Path::new(file);
-            if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("at1")) && path.file_stem().is_some() {
-                return Ok(Some(path.with_extension("")));
-            }
+    match &args.output {
+        Some(output) if is_stream(output) => Ok(None),
+        Some(output) => Ok(Some(output.clone())),
+        None if is_stream(&args.file) => Ok(None),
+        None if args.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("at1")) => {
+            Ok(Some(args.file.with_extension("")))
+        }
+        None => {
             Err(Error::request("no_output_named", "the name does not end with .at1, so there is none for the output")
-                .file(file)
+                .file(args.file.display().to_string())
                 .hint("name the output, or - for standard output"))
         }
     }

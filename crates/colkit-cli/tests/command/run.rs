@@ -109,12 +109,16 @@ impl Folder {
         serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{arguments:?}: {e}: {said:?}"))
     }
 
-    /// Names and extensions of all formats that can be written.
+    /// Names and extensions of all formats that store what is in [`TRADES`] as it is.
     pub fn formats(&self) -> Vec<(String, String)> {
         let said = self.ok(&["formats", "--json"]);
         let formats = said.out.lines().map(|l| serde_json::from_str::<Value>(l).unwrap());
         let text = |v: &Value| v.as_str().unwrap().to_string();
-        formats.filter(|f| f["writes"] == true).map(|f| (text(&f["name"]), text(&f["extensions"][0]))).collect()
+        let stores = |f: &Value| f["types"].as_array().is_some_and(|types| types.iter().any(|t| t == "int32"));
+        formats
+            .filter(|f| f["writes"] == true && stores(f))
+            .map(|f| (text(&f["name"]), text(&f["extensions"][0])))
+            .collect()
     }
 }
 

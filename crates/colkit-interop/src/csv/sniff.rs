@@ -6,7 +6,7 @@ const MAGIC_BYTES: usize = 16;
 /// Text: no NUL, UTF-8 up to a character cut at the end; or a byte order mark, of UTF-16 too, so that such a file is
 /// refused for its encoding and not as unknown. An empty file is nothing in particular: its name has to say.
 pub(super) fn looks_like_text(head: &[u8], tail: &[u8]) -> bool {
-    if tail.is_empty() && head.len() <= MAGIC_BYTES {
+    if head.is_empty() || (tail.is_empty() && head.len() <= MAGIC_BYTES) {
         return false;
     }
     let marked = [&b"\xEF\xBB\xBF"[..], b"\xFF\xFE", b"\xFE\xFF"].iter().any(|mark| head.starts_with(mark));

@@ -143,7 +143,7 @@ mod tests {
         let (table, codes) = compress(values.len(), |i| values[i].as_bytes());
         let symbols = SymbolTable::parse(&table).unwrap();
         let mut out = Vec::new();
-        codes.iter().for_each(|c| symbols.decode(c, &mut out).unwrap());
+        codes.iter().for_each(|c| symbols.decode(c, &mut out, &mut Vec::new()).unwrap());
         assert_eq!(out, values.concat().as_bytes());
         assert!(codes.concat().len() * 2 < out.len());
         assert!(SymbolTable::parse(&compress(0, |_| b"").0).is_ok());
