@@ -6,12 +6,15 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
     missing_docs,
     reason = "test code"
 )]
 
 mod hostile;
 mod random;
+mod trust;
 mod vectors;
 mod writing;
 
