@@ -74,6 +74,7 @@ async fn open(io: &Io, size: u64, registry: Arc<Registry>, options: ReadOptions)
             .at(descriptor.start()));
         }
     }
+    file.load_statistics(io).await?;
     Ok(file)
 }
 

@@ -18,6 +18,7 @@ mod read;
 mod rows;
 pub mod schema;
 mod table;
+mod trust;
 mod v20;
 mod v21;
 mod values;

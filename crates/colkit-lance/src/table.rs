@@ -6,12 +6,16 @@ use crate::describe::{self, ColumnSummary};
 use crate::read::{LanceFile, Pieces};
 use crate::rows::Rows;
 use crate::schema::{Fields, Node};
+use crate::trust::{self, Checksums};
 use arrow::array::{ArrayRef, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
-use colkit_core::{Boxed, ByteRange, Lane, Layout, Projection, Result, Scan, Split, Table, check_rows, coalesce};
+use colkit_core::{
+    Boxed, ByteRange, ColumnStatistics, Finding, Lane, Layout, Predicate, Projection, Result, Scan, Split, Table,
+    check_rows, coalesce,
+};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -68,7 +72,13 @@ fn split_rows(rows: u64, bytes: u64) -> u64 {
     wanted.max(rows / MOST_SPLITS).saturating_add(1023) / 1024 * 1024
 }
 
-async fn splits(file: Arc<LanceFile>, io: Io, nodes: Vec<Arc<Node>>, rows: Range<u64>) -> Result<Vec<Split>> {
+async fn splits(
+    file: Arc<LanceFile>,
+    io: Io,
+    nodes: Vec<Arc<Node>>,
+    rows: Range<u64>,
+    predicate: Option<Predicate>,
+) -> Result<Vec<Split>> {
     // Without columns there is nothing to read, but the number of rows should still be one that the file can prove.
     let witnesses: Vec<&Node> = match nodes.is_empty() {
         true => file.fields.roots.iter().take(1).collect(),
@@ -79,18 +89,48 @@ async fn splits(file: Arc<LanceFile>, io: Io, nodes: Vec<Arc<Node>>, rows: Range
     columns.dedup();
     file.prepare(&io, &columns).await?;
     witnesses.iter().try_for_each(|node| file.check_length(node))?;
+    let wanted = match &predicate {
+        Some(predicate) => may_match(&file, &io, predicate, rows).await?,
+        None => vec![rows],
+    };
     let read = if nodes.is_empty() { &[] } else { columns.as_slice() };
     let metadata: Vec<_> = read.iter().filter_map(|c| file.container.known_column(*c)).collect();
     let bytes = metadata.iter().flat_map(|m| m.ranges()).map(|r| r.len()).fold(0, u64::saturating_add);
     let step = split_rows(file.fields.rows, bytes);
     let mut splits = Vec::new();
-    let mut at = rows.start;
-    while at < rows.end {
-        let end = (at / step).saturating_add(1).saturating_mul(step).min(rows.end);
-        splits.push(Split { rows: at..end, ranges: page_ranges(&metadata, &(at..end), file.fields.rows) });
-        at = end;
+    for rows in wanted {
+        let mut at = rows.start;
+        while at < rows.end {
+            let end = (at / step).saturating_add(1).saturating_mul(step).min(rows.end);
+            splits.push(Split { rows: at..end, ranges: page_ranges(&metadata, &(at..end), file.fields.rows) });
+            at = end;
+        }
     }
     Ok(splits)
+}
+
+/// The rows among these that the zone maps do not rule out, as ranges in order.
+async fn may_match(file: &LanceFile, io: &Io, predicate: &Predicate, rows: Range<u64>) -> Result<Vec<Range<u64>>> {
+    let Some(zones) = file.zones(io).await? else { return Ok(vec![rows]) };
+    let each = zones.rows_per_zone;
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    let mut at = rows.start;
+    while at < rows.end {
+        let number = at / each;
+        let end = number.saturating_add(1).saturating_mul(each).min(rows.end);
+        let zone = |column: usize| {
+            let place = usize::try_from(number).ok()?;
+            Some(zones.columns.get(column)?.zones.get(place)?.statistics())
+        };
+        if predicate.may_match(&zone) {
+            match ranges.last_mut() {
+                Some(last) if last.end == at => last.end = end,
+                _ => ranges.push(at..end),
+            }
+        }
+        at = end;
+    }
+    Ok(ranges)
 }
 
 /// The buffers of the pages that hold these rows, where pages are cut by rows.
@@ -150,8 +190,8 @@ impl Table for LanceTable {
     fn splits(&self, scan: &Scan) -> Result<Boxed<Vec<Split>>> {
         let rows = scan.row_range(self.row_count())?;
         let (nodes, _) = self.project(&scan.projection)?;
-        let file = self.file.clone();
-        Ok(coroutine(move |io| splits(file, io, nodes, rows)))
+        let (file, predicate) = (self.file.clone(), scan.predicate.clone());
+        Ok(coroutine(move |io| splits(file, io, nodes, rows, predicate)))
     }
 
     fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
@@ -179,6 +219,21 @@ impl Table for LanceTable {
                 columns = columns.iter().map(|c| take(c, order, None)).collect::<std::result::Result<_, _>>()?;
             }
             batch_of(&schema, columns, count)
+        }))
+    }
+
+    fn statistics(&self) -> Vec<ColumnStatistics> {
+        self.file.statistics.clone()
+    }
+
+    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+        let file = self.file.clone();
+        Ok(coroutine(move |io| async move {
+            let (container, own) = (&file.container, &file.fields.own);
+            if let Some(checksums) = trust::load::<Checksums>(container, &io, own, trust::CHECKSUMS).await? {
+                trust::verify(container, &io, &checksums).await?;
+            }
+            Ok(Vec::new())
         }))
     }
 

@@ -47,7 +47,7 @@ fn scan(table: &dyn Table, bytes: &Bytes, scan: &Scan) -> Result<()> {
 }
 
 /// Memory that reading may hold: a multiple of what the good file needs, and some room.
-const ROOM: usize = 32 << 20;
+const ROOM: usize = 64 << 20;
 
 /// Flips and cuts. The metadata at the end of a file decides most, so more of it is damaged.
 fn damaged(good: &Bytes) -> Vec<(String, Bytes)> {

@@ -6,6 +6,8 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
     missing_docs,
     reason = "test code"
 )]
@@ -13,6 +15,7 @@
 mod handmade;
 mod hostile;
 mod random;
+mod trust;
 mod vectors;
 mod writing;
 

@@ -13,8 +13,9 @@ use crate::coroutine::{BoxFuture, Io};
 use crate::encoding::Registry;
 use crate::rows::Rows;
 use crate::schema::{Fields, Kind, Node};
+use crate::trust::{self, Statistics, Zone, Zones};
 use arrow::array::ArrayRef;
-use colkit_core::{Error, Limits, Result};
+use colkit_core::{ColumnStatistics, Error, Limits, Result};
 use std::sync::{Arc, OnceLock};
 
 /// An open file and what has been understood of it so far.
@@ -23,6 +24,9 @@ pub(crate) struct LanceFile {
     pub fields: Fields,
     pub registry: Arc<Registry>,
     pub limits: Limits,
+    /// Of the top-level columns; empty if the file has none.
+    pub statistics: Vec<ColumnStatistics>,
+    zones: OnceLock<Option<Arc<Zones>>>,
     readers: Vec<OnceLock<Arc<ColumnReader>>>,
 }
 
@@ -30,7 +34,26 @@ impl LanceFile {
     pub fn new(container: Arc<Container>, fields: Fields, registry: Arc<Registry>, limits: Limits) -> Self {
         let mut readers = Vec::new();
         readers.resize_with(container.column_count(), OnceLock::new);
-        LanceFile { container, fields, registry, limits, readers }
+        let (statistics, zones) = (Vec::new(), OnceLock::new());
+        LanceFile { container, fields, registry, limits, statistics, zones, readers }
+    }
+
+    /// Reads the statistics of a file that has some.
+    pub async fn load_statistics(&mut self, io: &Io) -> Result<()> {
+        let found = trust::load::<Statistics>(&self.container, io, &self.fields.own, trust::STATISTICS).await?;
+        let columns = found.map(|s| s.columns).filter(|c| c.len() == self.fields.roots.len());
+        self.statistics = columns.iter().flatten().map(Zone::statistics).collect();
+        Ok(())
+    }
+
+    /// The zone maps of a file that has some.
+    pub async fn zones(&self, io: &Io) -> Result<Option<Arc<Zones>>> {
+        if let Some(known) = self.zones.get() {
+            return Ok(known.clone());
+        }
+        let found = trust::load::<Zones>(&self.container, io, &self.fields.own, trust::ZONES).await?;
+        let found = found.filter(|z| z.rows_per_zone > 0 && z.columns.len() == self.fields.roots.len());
+        Ok(self.zones.get_or_init(|| found.map(Arc::new)).clone())
     }
 
     /// Makes the metadata of these columns known, in one go.

@@ -7,6 +7,7 @@ mod logical;
 pub(crate) mod messages;
 
 use crate::container::{Version, bad_metadata};
+use crate::trust;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
 use colkit_core::{Error, Limits, Result};
@@ -92,6 +93,8 @@ pub struct Fields {
     pub rows: u64,
     /// Columns that the tree needs.
     pub columns: usize,
+    /// Where what colkit adds to files is; see [`crate::trust`].
+    pub(crate) own: HashMap<String, String>,
 }
 
 /// A field before its type is known: its message and its children.
@@ -105,7 +108,7 @@ impl Fields {
     pub fn parse(bytes: Bytes, version: Version, limits: &Limits) -> Result<Self> {
         let descriptor = FileDescriptor::decode(bytes).map_err(|e| bad_metadata("the file descriptor", e))?;
         let schema = descriptor.schema.unwrap_or_default();
-        let metadata = text_map(schema.metadata);
+        let (own, metadata) = text_map(schema.metadata).into_iter().partition(|(k, _)| trust::is_own_key(k));
         let (drafts, tops) = link(schema.fields)?;
         let top = |i: &usize| node(*i, &drafts, limits.nesting);
         let mut roots = tops.iter().map(top).collect::<Result<Vec<_>>>()?;
@@ -115,7 +118,7 @@ impl Fields {
         }
         let fields: Vec<FieldRef> = roots.iter().map(|r| r.field.clone()).collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-        Ok(Fields { schema, roots, rows: descriptor.length, columns: next })
+        Ok(Fields { schema, roots, rows: descriptor.length, columns: next, own })
     }
 
     /// Numbers the columns of a 2.0 file again, in which the text columns of `split` (by their number before) also

@@ -41,6 +41,13 @@ pub(super) struct Output {
     at: u64,
 }
 
+/// A page as its column lists it, and the checksums of its buffers.
+#[derive(Clone)]
+pub(super) struct WrittenPage {
+    pub page: Page,
+    pub crc32: Vec<u32>,
+}
+
 impl Output {
     pub fn new(sink: Box<dyn Sink>) -> Self {
         Output { sink, at: 0 }
@@ -66,15 +73,17 @@ impl Output {
     }
 
     /// Writes a page's buffers. `first_row` is the number of its first row.
-    pub fn page(&mut self, page: &PageBytes, first_row: u64) -> Result<Page> {
+    pub fn page(&mut self, page: &PageBytes, first_row: u64) -> Result<WrittenPage> {
         let places = page.buffers.iter().map(|b| self.buffer(b)).collect::<Result<Vec<_>>>()?;
-        Ok(Page {
+        let crc32 = page.buffers.iter().map(|b| crc32fast::hash(b)).collect();
+        let page = Page {
             buffer_offsets: places.iter().map(|p| p.position).collect(),
             buffer_sizes: places.iter().map(|p| p.size).collect(),
             length: page.rows,
             encoding: Some(direct("/lance.encodings21.PageLayout", page.layout.clone().into())),
             priority: first_row,
-        })
+        };
+        Ok(WrittenPage { page, crc32 })
     }
 
     /// Writes everything after the buffers and makes the file visible; returns its size.

@@ -18,18 +18,21 @@ mod mini_block;
 mod page;
 pub(crate) mod schema;
 mod values;
+mod zones;
 
 use crate::container::Version;
-use crate::container::messages::Page;
+use crate::trust::{self, Checksums, ColumnChecksums, ColumnZones, Statistics, Zones};
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary};
-use container::{Output, PageBytes};
+use container::{Output, PageBytes, Place, WrittenPage};
 use page::Choice;
+use prost::Message;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use zones::{ZONE_ROWS, ZoneMap};
 
 /// What encodings are chosen for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +77,8 @@ struct Column {
     rows: usize,
     /// The row that `pending` begins with.
     first_row: u64,
-    leaves: Vec<Vec<Page>>,
+    leaves: Vec<Vec<WrittenPage>>,
+    zones: ZoneMap,
 }
 
 impl LanceWriter {
@@ -87,6 +91,7 @@ impl LanceWriter {
             rows: 0,
             first_row: 0,
             leaves: vec![Vec::new(); leaf_count(f)],
+            zones: ZoneMap::default(),
         };
         let columns: Vec<Column> = stored.fields().iter().map(column).collect();
         let threads = options.threads.max(1);
@@ -222,6 +227,9 @@ impl TableWriter for LanceWriter {
                 cast(array, field.data_type())?
             });
         }
+        for (column, array) in self.columns.iter_mut().zip(&arrays) {
+            column.zones.push(array)?;
+        }
         let largest = arrays.iter().map(array_bytes).max().unwrap_or(0);
         // Batches that would fill several pages at once are cut, so that no page is much larger than asked.
         let pieces = usize::try_from(largest / self.page_bytes).unwrap_or(rows).max(rows / PAGE_ROWS) + 1;
@@ -242,9 +250,38 @@ impl TableWriter for LanceWriter {
         let due: Vec<usize> =
             (0..self.columns.len()).filter(|c| self.columns.get(*c).is_some_and(|c| c.rows > 0)).collect();
         self.flush(&due)?;
+        let globals = self.write_trust()?;
         let descriptor = schema::descriptor(&self.stored, self.rows)?;
-        let columns = self.columns.into_iter().flat_map(|c| c.leaves).collect();
-        let bytes = self.output.finish(Version::V2_1, &descriptor, columns, Vec::new())?;
+        let pages = |leaf: Vec<WrittenPage>| leaf.into_iter().map(|p| p.page).collect();
+        let columns = self.columns.into_iter().flat_map(|c| c.leaves).map(pages).collect();
+        let bytes = self.output.finish(Version::V2_1, &descriptor, columns, globals)?;
         Ok(WriteSummary { rows: self.rows, bytes, notes: self.notes })
+    }
+}
+
+impl LanceWriter {
+    /// Writes statistics, zone maps and checksums, and names them in the schema.
+    fn write_trust(&mut self) -> Result<Vec<Place>> {
+        let (mut columns, mut all) = (Vec::new(), Vec::new());
+        for column in &mut self.columns {
+            let (zones, whole) = std::mem::take(&mut column.zones).finish();
+            columns.push(ColumnZones { zones });
+            all.push(whole);
+        }
+        let checksums = |leaf: &Vec<WrittenPage>| ColumnChecksums {
+            crc32: leaf.iter().flat_map(|p| p.crc32.iter().copied()).collect(),
+        };
+        let checksums = Checksums { columns: self.columns.iter().flat_map(|c| &c.leaves).map(checksums).collect() };
+        let buffers = [
+            (trust::STATISTICS, Statistics { columns: all }.encode_to_vec()),
+            (trust::ZONES, Zones { rows_per_zone: ZONE_ROWS as u64, columns }.encode_to_vec()),
+            (trust::CHECKSUMS, checksums.encode_to_vec()),
+        ];
+        let mut places = Vec::with_capacity(buffers.len());
+        for (index, (key, bytes)) in buffers.iter().enumerate() {
+            places.push(self.output.buffer(bytes)?);
+            self.stored.metadata.insert((*key).to_owned(), (index + 1).to_string());
+        }
+        Ok(places)
     }
 }

@@ -63,15 +63,28 @@ def has_null(kind):
     return t.is_null(kind) or ((t.is_list(kind) or t.is_large_list(kind)) and has_null(kind.value_type))
 
 
+def lists_in_lists(kind, inside=False):
+    """4.0.0 takes one level per row from a page without values, so it loses what is in lists of empty lists."""
+    t = pa.types
+    if t.is_list(kind) or t.is_large_list(kind):
+        return inside or lists_in_lists(kind.value_type, True)
+    return t.is_struct(kind) and any(lists_in_lists(f.type, inside) for f in kind)
+
+
 def check(writer, folder, seed, counts):
     tables = Tables(seed, "2.1")
     r = tables.r
     table = plain_metadata(tables.table())
+    schema = ", ".join(f"{f.name}: {f.type}" for f in table.schema)
     path = os.path.join(folder, "t.lance")
     request = {"prefer": r.choice(["size", "speed", "random-access"]), "piece": r.choice([50, 1000, 1 << 30]),
                "memory": r.choice([1 << 20, 512 << 20])}
     answer = writer.write(table, path, **request)
-    assert answer == "ok", f"{answer}; schema {table.schema}"
+    if "out of bounds: 0 (should be in [0, -1])" in answer:
+        # pyarrow puts index 0 under null structs even where the dictionary is empty; Arrow readers refuse that.
+        counts["tables left out, with indices into empty dictionaries"] += 1
+        return
+    assert answer == "ok", f"{answer}; schema {schema}"
     if OLD and any(misread(f.type) for f in table.schema):
         counts["files left out, of types that 4.0.0 misreads"] += 1
         return
@@ -83,7 +96,10 @@ def check(writer, folder, seed, counts):
             if isinstance(e, KeyboardInterrupt):
                 raise
             found = f"{type(e).__name__} {str(e)[:300]}"
-        assert found is None, f"{what}: {found}; {request}; schema {table.schema}"
+        if found and OLD and any(lists_in_lists(f.type) for f in table.schema):
+            counts["readings that 4.0.0 fails at, of lists in lists without values"] += 1
+            return
+        assert found is None, f"{what}: {found}; {request}; schema {schema}"
         counts[what.split(" ")[0] + "s"] += 1
 
     rows = table.num_rows

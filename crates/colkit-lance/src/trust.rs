@@ -1,0 +1,175 @@
+//! What colkit adds to a file: statistics, zone maps and checksums, in global buffers that stock readers never ask for.
+//!
+//! The schema's metadata names the buffers by number; the buffers hold protobuf messages.
+//!
+//! | metadata key | buffer holds |
+//! |---|---|
+//! | `colkit.statistics` | [`Statistics`]: minimum, maximum and nulls of each top-level column |
+//! | `colkit.zones` | [`Zones`]: the same for every so many rows |
+//! | `colkit.checksums` | [`Checksums`]: CRC-32 of every page buffer of every column, in order |
+//!
+//! A bound is never tighter than the values; `inexact` says that it may be looser.
+
+use crate::container::{Container, bad_metadata};
+use crate::coroutine::Io;
+use bytes::Bytes;
+use colkit_core::{ColumnStatistics, Error, Result, Value};
+use prost::{Message, Oneof};
+use std::collections::HashMap;
+
+pub(crate) const STATISTICS: &str = "colkit.statistics";
+pub(crate) const ZONES: &str = "colkit.zones";
+pub(crate) const CHECKSUMS: &str = "colkit.checksums";
+
+/// Whether a key of the schema's metadata is one of ours.
+pub(crate) fn is_own_key(key: &str) -> bool {
+    matches!(key, STATISTICS | ZONES | CHECKSUMS)
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Statistics {
+    /// One per top-level column.
+    #[prost(message, repeated, tag = "1")]
+    pub columns: Vec<Zone>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Zones {
+    #[prost(uint64, tag = "1")]
+    pub rows_per_zone: u64,
+    /// One per top-level column.
+    #[prost(message, repeated, tag = "2")]
+    pub columns: Vec<ColumnZones>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ColumnZones {
+    /// In row order.
+    #[prost(message, repeated, tag = "1")]
+    pub zones: Vec<Zone>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Zone {
+    #[prost(message, optional, tag = "1")]
+    pub min: Option<Bound>,
+    #[prost(message, optional, tag = "2")]
+    pub max: Option<Bound>,
+    #[prost(uint64, tag = "3")]
+    pub null_count: u64,
+    /// Whether the bounds may not occur themselves.
+    #[prost(bool, tag = "4")]
+    pub inexact: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Bound {
+    #[prost(oneof = "BoundValue", tags = "1, 2, 3, 4, 5")]
+    pub value: Option<BoundValue>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub(crate) enum BoundValue {
+    #[prost(bool, tag = "1")]
+    Bool(bool),
+    /// Sixteen bytes, little-endian, two's complement.
+    #[prost(bytes = "bytes", tag = "2")]
+    Int(Bytes),
+    #[prost(double, tag = "3")]
+    Float(f64),
+    #[prost(string, tag = "4")]
+    Text(String),
+    #[prost(bytes = "bytes", tag = "5")]
+    Binary(Bytes),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Checksums {
+    /// One per physical column.
+    #[prost(message, repeated, tag = "1")]
+    pub columns: Vec<ColumnChecksums>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ColumnChecksums {
+    /// Of the buffers of its pages, one after another.
+    #[prost(fixed32, repeated, tag = "1")]
+    pub crc32: Vec<u32>,
+}
+
+impl Bound {
+    pub fn of(value: &Value) -> Option<Bound> {
+        let value = match value {
+            Value::Null => return None,
+            Value::Bool(b) => BoundValue::Bool(*b),
+            Value::Int(i) => BoundValue::Int(Bytes::copy_from_slice(&i.to_le_bytes())),
+            Value::Float(x) => BoundValue::Float(*x),
+            Value::Text(s) => BoundValue::Text(s.clone()),
+            Value::Bytes(b) => BoundValue::Binary(Bytes::copy_from_slice(b)),
+        };
+        Some(Bound { value: Some(value) })
+    }
+
+    fn value(&self) -> Option<Value> {
+        Some(match self.value.as_ref()? {
+            BoundValue::Bool(b) => Value::Bool(*b),
+            BoundValue::Int(bytes) => Value::Int(i128::from_le_bytes(bytes.as_ref().try_into().ok()?)),
+            BoundValue::Float(x) => Value::Float(*x),
+            BoundValue::Text(s) => Value::Text(s.clone()),
+            BoundValue::Binary(b) => Value::Bytes(b.to_vec()),
+        })
+    }
+}
+
+impl Zone {
+    pub fn statistics(&self) -> ColumnStatistics {
+        ColumnStatistics {
+            min: self.min.as_ref().and_then(Bound::value),
+            max: self.max.as_ref().and_then(Bound::value),
+            null_count: Some(self.null_count),
+            exact: !self.inexact,
+        }
+    }
+}
+
+/// The message in the global buffer that `key` names, if it names one.
+pub(crate) async fn load<M: Message + Default>(
+    container: &Container,
+    io: &Io,
+    names: &HashMap<String, String>,
+    key: &'static str,
+) -> Result<Option<M>> {
+    let Some(named) = names.get(key) else { return Ok(None) };
+    let wrong = || Error::corrupt("bad_metadata", format!("{key} names global buffer {named:?}, which is not there"));
+    let index: usize = named.parse().map_err(|_| wrong())?;
+    let range = container.global_buffers().get(index).copied().ok_or_else(wrong)?;
+    let bytes = container.fetch(io, vec![range]).await?.pop().unwrap_or_default();
+    M::decode(bytes).map(Some).map_err(|e| bad_metadata(key, e).at(range.start()))
+}
+
+/// Compares every page buffer with its checksum.
+pub(crate) async fn verify(container: &Container, io: &Io, checksums: &Checksums) -> Result<()> {
+    let numbers: Vec<usize> = (0..container.column_count()).collect();
+    let columns = container.fetch_columns(io, &numbers).await?;
+    if columns.len() != checksums.columns.len() {
+        let message = format!("checksums of {} columns, there are {}", checksums.columns.len(), columns.len());
+        return Err(Error::corrupt("bad_checksum", message));
+    }
+    for (number, (column, expected)) in columns.iter().zip(&checksums.columns).enumerate() {
+        let mut expected = expected.crc32.iter();
+        for (page, metadata) in column.pages.iter().enumerate() {
+            for (index, range) in metadata.buffers.iter().enumerate() {
+                let part = || format!("column {number}: page {page}: buffer {index}");
+                let found = crc32fast::hash(&io.read_one(*range).await?);
+                if expected.next() != Some(&found) {
+                    let message = "the bytes differ from what was written: their checksum is another";
+                    return Err(Error::corrupt("bad_checksum", message).at(range.start()).part(part()));
+                }
+            }
+        }
+        if expected.next().is_some() {
+            return Err(Error::corrupt("bad_checksum", "more checksums than buffers").part(format!("column {number}")));
+        }
+    }
+    Ok(())
+}

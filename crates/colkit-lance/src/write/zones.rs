@@ -1,0 +1,230 @@
+//! Zone maps of a top-level column: what its values lie between, for every so many rows and for all.
+
+use crate::trust::{Bound, Zone};
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::{cast, max, max_binary, max_boolean, max_string, min, min_binary, min_boolean, min_string};
+use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use colkit_core::{Result, Value};
+use std::cmp::Ordering;
+
+/// Rows of a zone.
+pub(super) const ZONE_ROWS: usize = 8192;
+
+/// Longer bounds are cut to this.
+const BOUND_BYTES: usize = 64;
+
+/// What is known of some rows.
+#[derive(Clone, Default)]
+struct Summary {
+    min: Option<Value>,
+    max: Option<Value>,
+    nulls: u64,
+    rows: usize,
+}
+
+/// Collects the zones of a column.
+#[derive(Default)]
+pub(super) struct ZoneMap {
+    done: Vec<Zone>,
+    open: Summary,
+    all: Summary,
+}
+
+impl ZoneMap {
+    /// Takes the next rows.
+    pub fn push(&mut self, array: &ArrayRef) -> Result<()> {
+        let mut at = 0;
+        while at < array.len() {
+            let rows = (ZONE_ROWS - self.open.rows).min(array.len() - at);
+            self.open.add(&Summary::of(&array.slice(at, rows))?);
+            at += rows;
+            if self.open.rows == ZONE_ROWS {
+                self.close();
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        let zone = std::mem::take(&mut self.open);
+        self.all.add(&zone);
+        self.done.push(zone.zone());
+    }
+
+    /// All zones, and the one of all rows.
+    pub fn finish(mut self) -> (Vec<Zone>, Zone) {
+        if self.open.rows > 0 {
+            self.close();
+        }
+        (self.done, self.all.zone())
+    }
+}
+
+impl Summary {
+    fn of(array: &ArrayRef) -> Result<Summary> {
+        let nulls = array.logical_null_count() as u64;
+        let (min, max) = bounds(array)?.map_or((None, None), |(a, b)| (Some(a), Some(b)));
+        Ok(Summary { min, max, nulls, rows: array.len() })
+    }
+
+    fn add(&mut self, more: &Summary) {
+        let pick = |a: &mut Option<Value>, b: &Option<Value>, wanted: Ordering| {
+            let better = a.as_ref().zip(b.as_ref()).is_none_or(|(a, b)| b.compare(a) == Some(wanted));
+            if better && b.is_some() {
+                a.clone_from(b);
+            }
+        };
+        pick(&mut self.min, &more.min, Ordering::Less);
+        pick(&mut self.max, &more.max, Ordering::Greater);
+        self.nulls += more.nulls;
+        self.rows += more.rows;
+    }
+
+    fn zone(&self) -> Zone {
+        let short = |v: &Value| match v {
+            Value::Text(s) => s.len() <= BOUND_BYTES,
+            Value::Bytes(b) => b.len() <= BOUND_BYTES,
+            _ => true,
+        };
+        let exact = self.min.iter().chain(&self.max).all(short);
+        Zone {
+            min: self.min.as_ref().and_then(|v| Bound::of(&below(v))),
+            max: self.max.as_ref().and_then(above).and_then(|v| Bound::of(&v)),
+            null_count: self.nulls,
+            inexact: !exact,
+        }
+    }
+}
+
+/// The smallest and largest value that is not null, and no NaN; `None` without any, or for types without order.
+fn bounds(array: &ArrayRef) -> Result<Option<(Value, Value)>> {
+    let pair = |a: Option<Value>, b: Option<Value>| a.zip(b);
+    let text = |s: &str| Value::Text(s.to_owned());
+    let bytes = |b: &[u8]| Value::Bytes(b.to_vec());
+    Ok(match array.data_type() {
+        DataType::Boolean => {
+            let a = array.as_boolean();
+            pair(min_boolean(a).map(Value::Bool), max_boolean(a).map(Value::Bool))
+        }
+        DataType::UInt64 => {
+            let a = array.as_primitive::<UInt64Type>();
+            pair(min(a).map(|x| Value::Int(x.into())), max(a).map(|x| Value::Int(x.into())))
+        }
+        t if t.is_integer() => {
+            let wide = cast(array, &DataType::Int64)?;
+            let a = wide.as_primitive::<Int64Type>();
+            pair(min(a).map(|x| Value::Int(x.into())), max(a).map(|x| Value::Int(x.into())))
+        }
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => {
+            let wide = cast(array, &DataType::Float64)?;
+            let numbers = || wide.as_primitive::<Float64Type>().iter().flatten().filter(|x| !x.is_nan());
+            pair(numbers().reduce(f64::min).map(Value::Float), numbers().reduce(f64::max).map(Value::Float))
+        }
+        DataType::Utf8 => {
+            let a = array.as_string::<i32>();
+            pair(min_string(a).map(text), max_string(a).map(text))
+        }
+        DataType::LargeUtf8 => {
+            let a = array.as_string::<i64>();
+            pair(min_string(a).map(text), max_string(a).map(text))
+        }
+        DataType::Binary => {
+            let a = array.as_binary::<i32>();
+            pair(min_binary(a).map(bytes), max_binary(a).map(bytes))
+        }
+        DataType::LargeBinary => {
+            let a = array.as_binary::<i64>();
+            pair(min_binary(a).map(bytes), max_binary(a).map(bytes))
+        }
+        _ => None,
+    })
+}
+
+/// A value that is not larger, and short.
+fn below(value: &Value) -> Value {
+    match value {
+        Value::Text(s) => Value::Text(cut(s).to_owned()),
+        Value::Bytes(b) => Value::Bytes(b.iter().take(BOUND_BYTES).copied().collect()),
+        other => other.clone(),
+    }
+}
+
+/// A value that is not smaller, and short; `None` if there is none.
+fn above(value: &Value) -> Option<Value> {
+    match value {
+        Value::Text(s) if s.len() > BOUND_BYTES => {
+            // The next text of the cut length: its last character that has a next one, raised.
+            let mut kept: Vec<char> = cut(s).chars().collect();
+            while let Some(last) = kept.pop() {
+                if let Some(next) = u32::from(last).checked_add(1).and_then(char::from_u32) {
+                    kept.push(next);
+                    return Some(Value::Text(kept.into_iter().collect()));
+                }
+            }
+            None
+        }
+        Value::Bytes(b) if b.len() > BOUND_BYTES => {
+            let mut kept: Vec<u8> = b.iter().take(BOUND_BYTES).copied().collect();
+            while let Some(last) = kept.pop() {
+                if let Some(next) = last.checked_add(1) {
+                    kept.push(next);
+                    return Some(Value::Bytes(kept));
+                }
+            }
+            None
+        }
+        other => Some(other.clone()),
+    }
+}
+
+/// The front of a text, cut between characters.
+fn cut(text: &str) -> &str {
+    let end = (0..=BOUND_BYTES.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{Float64Array, Int32Array, StringArray};
+    use std::sync::Arc;
+
+    fn all(array: ArrayRef) -> Zone {
+        let mut map = ZoneMap::default();
+        map.push(&array).unwrap();
+        map.finish().1
+    }
+
+    #[test]
+    fn zones_are_cut_by_rows() {
+        let mut map = ZoneMap::default();
+        for part in 0..5 {
+            let numbers: Int32Array = (0..5000).map(|i| (i > 0).then_some(part * 5000 + i)).collect();
+            map.push(&(Arc::new(numbers) as ArrayRef)).unwrap();
+        }
+        let (zones, all) = map.finish();
+        assert_eq!(zones.len(), 4);
+        assert_eq!(zones.iter().map(|z| z.null_count).sum::<u64>(), 5);
+        assert_eq!(zones[1].statistics().min, Some(Value::Int(8192)));
+        assert_eq!(all.statistics().max, Some(Value::Int(24_999)));
+    }
+
+    #[test]
+    fn long_texts_are_cut_on_the_safe_side() {
+        let (low, high) = ("é".repeat(40), "z".repeat(100));
+        let found = all(Arc::new(StringArray::from(vec![low.as_str(), high.as_str()]))).statistics();
+        let (Some(Value::Text(min)), Some(Value::Text(max))) = (found.min, found.max) else { panic!("no bounds") };
+        // é lies above z.
+        assert!(min.as_str() <= high.as_str() && high.starts_with(&min) && min.len() == 64);
+        assert!(max.as_str() >= low.as_str() && max.len() <= 65 && !found.exact);
+        let top = char::MAX.to_string().repeat(30);
+        assert_eq!(all(Arc::new(StringArray::from(vec![top.as_str()]))).max, None);
+    }
+
+    #[test]
+    fn nan_is_outside() {
+        let found = all(Arc::new(Float64Array::from(vec![f64::NAN, 2.0, -1.0]))).statistics();
+        assert_eq!((found.min, found.max), (Some(Value::Float(-1.0)), Some(Value::Float(2.0))));
+        assert_eq!(all(Arc::new(Float64Array::from(vec![f64::NAN]))).min, None);
+    }
+}
