@@ -182,7 +182,12 @@ impl Packer<'_> {
         if let Some(codec) = self.options.codec {
             return Ok(sniff::plan_for(codec, &start));
         }
-        let plans = sniff::plans(&start, self.options.aim == Aim::Queryable);
+        // Frames cannot be read in parts, so nothing is lost by choosing only by size.
+        let queryable = self.options.aim == Aim::Queryable && !self.options.stream;
+        let mut plans = sniff::plans(&start, queryable);
+        if self.options.stream {
+            plans.retain(|p| !p.is_queryable());
+        }
         if let [only] = plans[..] {
             return Ok(only);
         }

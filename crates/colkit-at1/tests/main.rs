@@ -24,3 +24,4 @@ mod properties;
 mod queries;
 mod tables;
 mod vectors;
+mod writes;

@@ -13,6 +13,7 @@ mod command {
     mod converts;
     mod fails;
     mod helps;
+    mod packs;
     mod prints;
     mod run;
     mod terminal;

@@ -9,7 +9,7 @@ use colkit::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::json::encoder;
 use colkit::plan::batch_of;
-use colkit::{Error, Nulls, Registry, Result, Sink, TableWriter, TextReading, Types, WriteOptions};
+use colkit::{Error, Format, Nulls, Registry, Result, Sink, TableWriter, TextReading, Types, WriteOptions};
 use std::sync::Arc;
 
 pub struct FormatPrinter {
@@ -48,6 +48,26 @@ impl RowPrinter for FormatPrinter {
 
     fn finish(self: Box<Self>) -> Result<Vec<String>> {
         Ok(self.writer.finish()?.notes)
+    }
+}
+
+/// Rows in one of colkit's own formats: a table, not a picture of one, so nothing is changed to make it fit.
+pub struct NativePrinter(Box<dyn TableWriter>);
+
+impl NativePrinter {
+    pub fn new(format: &dyn Format, schema: &SchemaRef, sink: Box<dyn Sink>, memory: u64) -> Result<Self> {
+        let options = WriteOptions { memory: memory / 2, ..WriteOptions::default() };
+        Ok(NativePrinter(format.writer(schema.clone(), sink, &options)?))
+    }
+}
+
+impl RowPrinter for NativePrinter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.0.write(batch)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<String>> {
+        Ok(self.0.finish()?.notes)
     }
 }
 

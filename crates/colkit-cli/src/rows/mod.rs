@@ -10,9 +10,10 @@ use crate::args::{PrintArgs, ShapeArg};
 use crate::{Io, Stream};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::{OpenFile, Result, Sink, StreamSink};
+use colkit::{Format, OpenFile, Registry, Result, Sink, StreamSink};
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Takes the rows of a table, then what there is to say about them.
 pub trait RowPrinter {
@@ -32,6 +33,8 @@ pub struct Printing {
 enum Shape {
     Table,
     Text(&'static str),
+    /// A file in one of colkit's own formats, for which nothing is changed.
+    Native(Arc<dyn Format>),
     Ndjson,
     Arrow,
     JsonDocument,
@@ -62,11 +65,12 @@ impl Printing {
             Some(path) => (colkit::create(path, std::slice::from_ref(file.input()))?, None),
         };
         let style = if self.out.is_none() { io.stdout.clone() } else { Stream::new(Box::new(std::io::sink())) };
-        Ok(match self.shape {
+        Ok(match &self.shape {
             Shape::Table => Box::new(table::TablePrinter::new(schema, sink, width, style)),
             Shape::Ndjson => Box::new(ndjson::NdjsonPrinter::new(schema, sink)),
             Shape::Arrow => Box::new(arrow_stream::ArrowPrinter::new(schema, sink)?),
             Shape::JsonDocument => Box::new(json_document::DocumentPrinter::new(schema, sink, file)?),
+            Shape::Native(format) => Box::new(format::NativePrinter::new(format.as_ref(), schema, sink, memory)?),
             Shape::Text(name) => Box::new(format::FormatPrinter::new(name, schema, sink, memory)?),
         })
     }
@@ -90,7 +94,11 @@ fn by_extension(path: &Path) -> Shape {
         Some("ndjson" | "jsonl") => Shape::Ndjson,
         Some("arrow" | "arrows" | "ipc") => Shape::Arrow,
         Some("txt") => Shape::Table,
-        _ => Shape::Text("csv"),
+        other => {
+            let mut native = Registry::default().native_formats().into_iter();
+            let named = native.find(|f| other.is_some_and(|e| f.extensions().contains(&e)));
+            named.map_or(Shape::Text("csv"), Shape::Native)
+        }
     }
 }
 
