@@ -33,6 +33,7 @@ fn print(file: &OpenFile, scan: &Scan, printing: &Printing, args: &PrintArgs, io
     let planned = plan(file, scan)?;
     if args.explain {
         explain_plan(&planned, io)?;
+        explain_skipped(&planned, &plan(file, &Scan { predicate: None, ..scan.clone() })?, io)?;
     }
     let batches = file.scan(scan)?;
     let mut printer = printing.start(&batches.schema(), file, io, scan.memory)?;
@@ -86,6 +87,17 @@ fn explain_plan(plan: &Planned, io: &mut Io) -> Result<()> {
     writeln!(io.stderr, "plan: {splits} with {rows} of {columns}")?;
     let ranges = plural(plan.ranges as u64, "byte range");
     writeln!(io.stderr, "plan: {ranges}, {} ({})", plural(plan.bytes, "byte"), bytes(plan.bytes))?;
+    Ok(())
+}
+
+/// What the condition ruled out before anything was read, by comparison with the same scan without one.
+fn explain_skipped(planned: &Planned, whole: &Planned, io: &mut Io) -> Result<()> {
+    let rows = whole.rows.saturating_sub(planned.rows);
+    if rows > 0 {
+        let splits = plural(whole.splits.saturating_sub(planned.splits) as u64, "split");
+        let skipped = plural(whole.bytes.saturating_sub(planned.bytes), "byte");
+        writeln!(io.stderr, "skip: {splits} with {}, {skipped}, ruled out by statistics", plural(rows, "row"))?;
+    }
     Ok(())
 }
 
