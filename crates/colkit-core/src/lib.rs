@@ -37,7 +37,7 @@ pub use machine::{BatchMachine, Boxed, Machine, Step, ready};
 pub use predicate::{Op, Predicate};
 pub use range::{ByteRange, coalesce};
 pub use sink::{FileSink, MemorySink, Sink, StreamSink};
-pub use source::{Counting, FileSource, ReadCount, Source};
+pub use source::{Counting, FileSource, MappedSource, ReadCount, Source};
 pub use table::{ColumnRef, ColumnStatistics, Finding, Lane, Projection, Scan, Split, Table, column_index};
 pub use take::{check_rows, take_by_scan};
 pub use value::Value;

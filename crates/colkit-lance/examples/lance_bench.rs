@@ -1,12 +1,12 @@
 //! Times reads of one file as told on standard input: what the benchmark script drives.
 //!
 //! One request per line, JSON: `{"file": ..., "take": [...]}` or `{"file": ..., "columns": [...]}` for a scan, with
-//! `"repeat": n`, `"threads": n` and `"open": true` to open the file anew each time. The answer is one line of JSON:
-//! best wall seconds, CPU seconds of that run, rows, bytes read.
+//! `"repeat": n`, `"threads": n`, `"mapped": true` to map the file, and `"open": true` to open it anew each time. The
+//! answer is one line of JSON: best wall seconds, CPU seconds of that run, rows, bytes read.
 
 #![allow(clippy::print_stdout, reason = "its answers are its output")]
 
-use colkit_core::{Counting, Error, FileSource, Projection, ReadOptions, Result, Scan, Source, TableFile};
+use colkit_core::{Counting, Error, FileSource, MappedSource, Projection, ReadOptions, Result, Scan, Source, TableFile};
 use colkit_lance::Lance;
 use serde_json::{Value, json};
 use std::io::BufRead;
@@ -24,8 +24,10 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-fn open_file(path: &str) -> Result<(TableFile, Arc<Counting<FileSource>>)> {
-    let source = Arc::new(Counting::new(FileSource::open(path)?));
+fn open_file(path: &str, mapped: bool) -> Result<(TableFile, Arc<Counting<Arc<dyn Source>>>)> {
+    let inner: Arc<dyn Source> =
+        if mapped { Arc::new(MappedSource::open(path)?) } else { Arc::new(FileSource::open(path)?) };
+    let source = Arc::new(Counting::new(inner));
     let dynamic: Arc<dyn Source> = source.clone();
     Ok((TableFile::open(Arc::new(Lance::new()), dynamic, &ReadOptions::default())?, source))
 }
@@ -36,17 +38,18 @@ fn answer(line: &str, known: &mut Option<(String, TableFile)>) -> Result<Value> 
     let path = request.get("file").and_then(Value::as_str).ok_or_else(|| bad("file"))?;
     let number = |key: &str, default: u64| request.get(key).and_then(Value::as_u64).unwrap_or(default);
     let threads = usize::try_from(number("threads", 2)).unwrap_or(2);
+    let mapped = request.get("mapped").and_then(Value::as_bool) == Some(true);
     let anew = request.get("open").and_then(Value::as_bool) == Some(true);
     let rows: Option<Vec<u64>> =
         request.get("take").and_then(Value::as_array).map(|r| r.iter().filter_map(Value::as_u64).collect());
     if known.as_ref().is_none_or(|(p, _)| p != path) {
-        *known = Some((path.to_owned(), open_file(path)?.0));
+        *known = Some((path.to_owned(), open_file(path, mapped)?.0));
     }
     let (mut best, mut best_cpu, mut count, mut bytes) = (f64::MAX, 0.0, 0usize, None);
     for _ in 0..number("repeat", 1) {
         let (cpu, start) = (cpu_seconds(), Instant::now());
         let (file, counter) = if anew {
-            let (file, counter) = open_file(path)?;
+            let (file, counter) = open_file(path, mapped)?;
             (file, Some(counter))
         } else {
             (known.as_ref().map(|(_, f)| f.clone()).ok_or_else(|| bad("file"))?, None)
