@@ -11,6 +11,11 @@ pub trait Contestant {
     /// How the name of its file ends, after the name of the table.
     fn file(&self) -> &'static str;
     fn open(&self, path: &str) -> Result<Box<dyn Open>>;
+
+    /// One column of a file that was not open yet, by name (and place, for who needs it).
+    fn open_and_scan(&self, path: &str, column: (&str, u32)) -> Result<Answer> {
+        self.open(path)?.scan(Some(&[column.0]))
+    }
 }
 
 /// A file that has been opened, ready to be asked again and again.

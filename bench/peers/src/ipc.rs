@@ -1,7 +1,7 @@
 //! Arrow IPC over a mapped file: nothing is decoded, so this is the floor.
 
 use crate::contest::{Answer, Contestant, Open, Result};
-use arrow::array::RecordBatch;
+use arrow::array::{RecordBatch, UInt32Array, UInt64Array};
 use arrow::buffer::Buffer;
 use arrow::compute::{interleave_record_batch, take_record_batch};
 use arrow::ipc::reader::{FileDecoder, read_footer_length};
@@ -53,7 +53,7 @@ impl Open for Opened {
         });
         let places: Vec<_> = places.collect();
         let batch = match self.batches.as_slice() {
-            [only] => take_record_batch(only, &places.iter().map(|(_, r)| *r as u64).collect::<Vec<_>>().into())?,
+            [only] => take_record_batch(only, &UInt64Array::from_iter_values(rows.iter().copied()))?,
             all => interleave_record_batch(&all.iter().collect::<Vec<_>>(), &places)?,
         };
         Ok(Answer::Arrow59(vec![batch]))
@@ -70,7 +70,7 @@ impl Open for Opened {
                     batch.project(&places.collect::<std::result::Result<Vec<_>, _>>()?)?
                 }
             };
-            let all = arrow::array::UInt32Array::from_iter_values(0..batch.num_rows() as u32);
+            let all = UInt32Array::from_iter_values(0..batch.num_rows() as u32);
             answer.push(take_record_batch(&batch, &all)?);
         }
         Ok(Answer::Arrow59(answer))

@@ -1,12 +1,13 @@
 //! Lance's own crates.
 
 use crate::contest::{Answer, Contestant, Open, Result};
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
+use lance_core::cache::LanceCache;
 use lance_encoding::decoder::{DecoderPlugins, FilterExpression};
-use lance_file::reader::{FileReader, FileReaderOptions, ReaderProjection};
+use lance_file::reader::{FileReader, FileReaderOptions, ProjectedFileReader, ReaderProjection};
 use lance_io::ReadBatchParams;
 use lance_io::object_store::ObjectStore;
-use lance_io::scheduler::{ScanScheduler, SchedulerConfig};
+use lance_io::scheduler::{FileScheduler, ScanScheduler, SchedulerConfig};
 use lance_io::utils::CachedFileSize;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -33,15 +34,39 @@ impl Contestant for LanceFile {
 
     fn open(&self, path: &str) -> Result<Box<dyn Open>> {
         let reader = self.runtime.block_on(async {
-            let (store, base) = ObjectStore::from_uri(path).await?;
-            let config = SchedulerConfig::max_bandwidth(&store);
-            let file = ScanScheduler::new(store, config).open_file(&base, &CachedFileSize::unknown()).await?;
-            let cache = lance_core::cache::LanceCache::with_capacity(128 << 20);
-            let plugins = Arc::<DecoderPlugins>::default();
-            FileReader::try_open(file, None, plugins, &cache, FileReaderOptions::default()).await
+            let (cache, plugins) = (LanceCache::with_capacity(128 << 20), Arc::<DecoderPlugins>::default());
+            FileReader::try_open(scheduler(path).await?, None, plugins, &cache, FileReaderOptions::default()).await
         })?;
         Ok(Box::new(Opened { reader, runtime: self.runtime.clone() }))
     }
+
+    /// By the reader that loads the metadata of single columns. It must be told type and place of the column, which
+    /// the others find out from the file.
+    fn open_and_scan(&self, path: &str, column: (&str, u32)) -> Result<Answer> {
+        use arrow58::datatypes::{DataType, Field, Schema};
+        let schema = Schema::new(vec![Field::new(column.0, DataType::Int64, true)]);
+        let schema = Arc::new(lance_core::datatypes::Schema::try_from(&schema)?);
+        let projection = ReaderProjection { schema, column_indices: vec![column.1] };
+        let batches = self.runtime.block_on(async {
+            let (cache, plugins) = (LanceCache::with_capacity(128 << 20), Arc::<DecoderPlugins>::default());
+            let (file, options) = (scheduler(path).await?, FileReaderOptions::default());
+            let reader = ProjectedFileReader::try_open(file, Some(projection), plugins, &cache, options).await?;
+            let everything = FilterExpression::no_filter();
+            let mut tasks = reader.read_tasks(ReadBatchParams::RangeFull, 32_768, None, everything).await?;
+            let mut batches = Vec::new();
+            while let Some(task) = tasks.next().await {
+                batches.push(task.task.await?);
+            }
+            Ok::<_, lance_core::Error>(batches)
+        })?;
+        Ok(Answer::Arrow58(batches))
+    }
+}
+
+async fn scheduler(path: &str) -> lance_core::Result<FileScheduler> {
+    let (store, base) = ObjectStore::from_uri(path).await?;
+    let config = SchedulerConfig::max_bandwidth(&store);
+    ScanScheduler::new(store, config).open_file(&base, &CachedFileSize::unknown()).await
 }
 
 impl Opened {
@@ -67,11 +92,14 @@ impl Open for Opened {
     fn scan(&self, columns: Option<&[&str]>) -> Result<Answer> {
         let projection = match columns {
             None => None,
-            Some(names) => Some(ReaderProjection::from_column_names(
-                self.reader.version(),
-                self.reader.schema(),
-                names,
-            )?),
+            Some(names) => {
+                // The tables are flat: the column of a field is its place.
+                let place =
+                    |n: &&str| self.reader.schema().fields.iter().position(|f| f.name == *n).ok_or("no such column");
+                let places = names.iter().map(place).collect::<std::result::Result<Vec<_>, _>>()?;
+                let schema = Arc::new(self.reader.schema().project(names)?);
+                Some(ReaderProjection { schema, column_indices: places.into_iter().map(|p| p as u32).collect() })
+            }
         };
         self.read(ReadBatchParams::RangeFull, 32_768, projection)
     }

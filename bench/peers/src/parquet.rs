@@ -58,7 +58,8 @@ impl Open for Opened {
             }
             start = end;
         }
-        let reader = self.builder()?.with_row_groups(groups).with_row_selection(RowSelection::from(selectors)).build()?;
+        let reader =
+            self.builder()?.with_row_groups(groups).with_row_selection(RowSelection::from(selectors)).build()?;
         Ok(Answer::Arrow59(reader.collect::<std::result::Result<_, _>>()?))
     }
 

@@ -15,7 +15,7 @@ use vortex::buffer::{Buffer, ByteBuffer};
 use vortex::file::{OpenOptionsSessionExt, VortexFile, WriteOptionsSessionExt, WriteStrategyBuilder};
 use vortex::io::session::RuntimeSessionExt;
 use vortex::layout::scan::scan_builder::ScanBuilder;
-use vortex::scan::StrictSortedBuffer;
+use vortex::scan::strict_sorted_buffer::StrictSortedBuffer;
 use vortex::session::VortexSession;
 
 pub struct Vortex {
@@ -60,9 +60,10 @@ impl Contestant for Vortex {
 
 impl Opened {
     fn read(&self, scan: ScanBuilder<ArrayRef>, schema: SchemaRef) -> Result<Answer> {
-        let batches: Vec<RecordBatch> =
-            self.runtime.block_on(async { scan.into_record_batch_stream(schema)?.try_collect().await.map_err(Into::into) })
-                .map_err(|e: Box<dyn std::error::Error + Send + Sync>| e)?;
+        let batches: Vec<RecordBatch> = self
+            .runtime
+            .block_on(async { scan.into_record_batch_stream(schema)?.try_collect().await.map_err(Into::into) })
+            .map_err(|e: Box<dyn std::error::Error + Send + Sync>| e)?;
         Ok(Answer::Arrow59(batches))
     }
 }
@@ -82,7 +83,13 @@ impl Open for Opened {
 }
 
 /// Writes the batches as a Vortex file, by default or with its compact strategy.
-pub fn write(session: &VortexSession, runtime: &Runtime, path: &str, batches: Vec<RecordBatch>, compact: bool) -> Result<()> {
+pub fn write(
+    session: &VortexSession,
+    runtime: &Runtime,
+    path: &str,
+    batches: Vec<RecordBatch>,
+    compact: bool,
+) -> Result<()> {
     let schema = batches.first().ok_or("no batch")?.schema();
     let dtype = session.arrow().from_arrow_schema(&schema)?;
     let chunks = batches

@@ -16,24 +16,34 @@ pub trait Sink: Send {
     fn commit(self: Box<Self>) -> Result<()>;
 }
 
-/// A local file: written under a temporary name beside the target, synced, then renamed over it.
+/// A local file that appears at its name when it is complete, synced, and not before.
+///
+/// Until then it has no name at all where the system allows that, so that not even a kill leaves anything behind.
+/// Elsewhere it has a temporary name beside the target; what a killed process left of it is removed by the next one that
+/// writes the same target.
 pub struct FileSink {
     target: PathBuf,
     out: BufWriter<File>,
     temporary: Temporary,
 }
 
-/// The unfinished file; removed on drop unless it was renamed.
-struct Temporary(Option<PathBuf>);
+/// The temporary name beside the target. Removed on drop, unless the file was renamed or never had it.
+struct Temporary {
+    path: PathBuf,
+    exists: bool,
+}
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if let Some(path) = self.0.take() {
+        if self.exists {
             // Nothing useful can be done if even this fails; the file is recognisable by its name.
-            let _ = std::fs::remove_file(path);
+            let _ = std::fs::remove_file(&self.path);
         }
     }
 }
+
+/// How temporary names end.
+const TEMPORARY: &str = ".colkit-tmp";
 
 impl FileSink {
     /// Starts a file that will appear at `target`.
@@ -43,17 +53,27 @@ impl FileSink {
             return Err(Error::request("not_a_file_name", "expected the name of a file to write")
                 .file(target.display().to_string()));
         };
-        let mut temporary_name = std::ffi::OsString::from(".");
-        temporary_name.push(name);
-        temporary_name.push(format!(".{}-{}.colkit-tmp", std::process::id(), next_number()));
-        let path = target.with_file_name(temporary_name);
-        let file = File::options().write(true).create_new(true).open(&path).map_err(|e| {
-            Error::from(e)
-                .file(target.display().to_string())
-                .part("creating a temporary file beside the target")
-                .hint("check that the folder exists and can be written to")
-        })?;
-        Ok(FileSink { target, out: BufWriter::with_capacity(1 << 18, file), temporary: Temporary(Some(path)) })
+        let mut start = std::ffi::OsString::from(".");
+        start.push(name);
+        start.push(".");
+        let mut temporary_name = start.clone();
+        temporary_name.push(format!("{}-{}{TEMPORARY}", std::process::id(), next_number()));
+        let mut temporary = Temporary { path: target.with_file_name(temporary_name), exists: false };
+        let file = match nameless_file(folder_of(&target)) {
+            Some(file) => file,
+            None => {
+                remove_left_over(folder_of(&target), &start);
+                let file = File::options().write(true).create_new(true).open(&temporary.path).map_err(|e| {
+                    Error::from(e)
+                        .file(target.display().to_string())
+                        .part("creating a temporary file beside the target")
+                        .hint("check that the folder exists and can be written to")
+                })?;
+                temporary.exists = true;
+                file
+            }
+        };
+        Ok(FileSink { target, out: BufWriter::with_capacity(1 << 18, file), temporary })
     }
 
     fn named(&self, e: impl Into<Error>) -> Error {
@@ -67,6 +87,64 @@ fn next_number() -> u64 {
     NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
 }
 
+fn folder_of(target: &Path) -> &Path {
+    match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// A file in this folder that has no name yet, if the system and the file system can do that.
+#[cfg(target_os = "linux")]
+fn nameless_file(folder: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags};
+    // Giving it a name later goes through /proc.
+    if !Path::new("/proc/self/fd").exists() {
+        return None;
+    }
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)).ok().map(File::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless_file(_: &Path) -> Option<File> {
+    None
+}
+
+/// Gives a nameless file its first name.
+#[cfg(target_os = "linux")]
+fn give_name(file: &File, path: &Path) -> std::io::Result<()> {
+    use rustix::fs::{AtFlags, CWD};
+    use std::os::fd::AsRawFd;
+    let descriptor = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(rustix::fs::linkat(CWD, descriptor, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_name(_: &File, _: &Path) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+/// How long a temporary file must have been left alone before it is taken for abandoned: a process on another machine
+/// may be writing it.
+const ABANDONED: std::time::Duration = std::time::Duration::from_secs(3600);
+
+/// Removes what killed processes left of earlier writes to the same target. Failing to is not worth an error.
+fn remove_left_over(folder: &Path, start: &std::ffi::OsStr) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let (Some(name), Some(start)) = (name.to_str(), start.to_str()) else { continue };
+        let Some(owner) = name.strip_prefix(start).and_then(|rest| rest.strip_suffix(TEMPORARY)) else { continue };
+        let Some(process) = owner.split_once('-').and_then(|(id, _)| id.parse::<u32>().ok()) else { continue };
+        let running = Path::new("/proc/self").exists() && Path::new("/proc").join(process.to_string()).exists();
+        let age = entry.metadata().and_then(|m| m.modified()).ok().and_then(|m| m.elapsed().ok());
+        if !running && age.is_some_and(|age| age > ABANDONED) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 impl Sink for FileSink {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes).map_err(|e| self.named(e))
@@ -75,10 +153,13 @@ impl Sink for FileSink {
     fn commit(mut self: Box<Self>) -> Result<()> {
         self.out.flush().map_err(|e| self.named(e))?;
         self.out.get_ref().sync_all().map_err(|e| self.named(e))?;
-        if let Some(path) = &self.temporary.0 {
-            std::fs::rename(path, &self.target).map_err(|e| self.named(e))?;
-            self.temporary.0 = None;
+        if !self.temporary.exists {
+            // A link cannot replace what is there, a rename can.
+            give_name(self.out.get_ref(), &self.temporary.path).map_err(|e| self.named(e))?;
+            self.temporary.exists = true;
         }
+        std::fs::rename(&self.temporary.path, &self.target).map_err(|e| self.named(e))?;
+        self.temporary.exists = false;
         sync_folder(&self.target);
         Ok(())
     }
@@ -86,11 +167,7 @@ impl Sink for FileSink {
 
 /// Makes the rename itself durable. Some file systems refuse to sync folders; the rename is atomic all the same.
 fn sync_folder(target: &Path) {
-    let folder = match target.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    };
-    if let Ok(folder) = File::open(folder) {
+    if let Ok(folder) = File::open(folder_of(target)) {
         let _ = folder.sync_all();
     }
 }
@@ -163,6 +240,45 @@ mod tests {
         sink.commit().unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"whole");
         assert_eq!(entries(), 1);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_when_it_is_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = std::time::SystemTime::now() - 2 * ABANDONED;
+        let put = |name: &str, old_one: bool| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            if old_one {
+                file.set_modified(old).unwrap();
+            }
+        };
+        let mine = format!(".out.bin.{}-7{TEMPORARY}", std::process::id());
+        put(".out.bin.4294967294-0.colkit-tmp", true);
+        put(".out.bin.4294967294-1.colkit-tmp", false);
+        put(".other.bin.4294967294-0.colkit-tmp", true);
+        put(&mine, true);
+        remove_left_over(folder.path(), ".out.bin.".as_ref());
+        let mut left: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        left.sort();
+        let mut expected =
+            vec![mine, ".other.bin.4294967294-0.colkit-tmp".into(), ".out.bin.4294967294-1.colkit-tmp".into()];
+        expected.sort();
+        assert_eq!(left, expected);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_unfinished_file_has_no_name() {
+        let folder = tempfile::tempdir().unwrap();
+        if nameless_file(folder.path()).is_none() {
+            return; // This file system cannot; the other tests cover what happens then.
+        }
+        let mut sink = Box::new(FileSink::create(folder.path().join("out.bin")).unwrap());
+        sink.write(b"half").unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        sink.commit().unwrap();
+        assert_eq!(std::fs::read(folder.path().join("out.bin")).unwrap(), b"half");
     }
 
     #[test]

@@ -5,8 +5,9 @@ use crate::{ByteRange, Error, Result};
 use bytes::Bytes;
 use std::fs::File;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 /// Random access to the bytes of one file. Reads may come from many threads at once.
 pub trait Source: Send + Sync {
@@ -72,6 +73,8 @@ fn check_inside(range: ByteRange, size: u64) -> Result<()> {
 #[derive(Debug)]
 pub struct FileSource {
     file: File,
+    /// The same file, opened again for scattered reads, once there are any.
+    scattered: OnceLock<Option<File>>,
     size: u64,
 }
 
@@ -87,13 +90,13 @@ impl FileSource {
                 Error::request("is_a_folder", "expected a file, found a folder").file(path.display().to_string())
             );
         }
-        Ok(FileSource { file, size: metadata.len() })
+        Ok(FileSource { file, scattered: OnceLock::new(), size: metadata.len() })
     }
 
     /// Takes over an open file, such as a temporary one.
     pub fn from_file(file: File) -> Result<Self> {
         let size = file.metadata()?.len();
-        Ok(FileSource { file, size })
+        Ok(FileSource { file, scattered: OnceLock::new(), size })
     }
 }
 
@@ -104,7 +107,7 @@ impl Source for FileSource {
 
     fn read(&self, range: ByteRange) -> Result<Bytes> {
         let mut buffer = Vec::with_capacity(self.checked_len(range)?);
-        self.append(range, &mut buffer)?;
+        append(&self.file, range, &mut buffer)?;
         Ok(buffer.into())
     }
 
@@ -113,6 +116,8 @@ impl Source for FileSource {
     fn read_each(&self, requests: &[ByteRange]) -> Result<Vec<Bytes>> {
         let mut parts = Vec::with_capacity(requests.len());
         let mut rest = requests;
+        let file = if requests.len() > 1 { self.for_scattered_reads() } else { &self.file };
+        let (start, mut asked_ahead) = (Instant::now(), requests.len() <= PROBES);
         while let Some((first, _)) = rest.split_first() {
             let mut bytes = self.checked_len(*first)?;
             let mut count = 1;
@@ -130,7 +135,13 @@ impl Source for FileSource {
             for request in together {
                 buffer.resize(buffer.len().next_multiple_of(ALIGNED), 0);
                 starts.push(buffer.len());
-                self.append(*request, &mut buffer)?;
+                append(file, *request, &mut buffer)?;
+            }
+            if !asked_ahead && parts.len() + count >= PROBES {
+                asked_ahead = true;
+                if start.elapsed() > FROM_CACHE.saturating_mul(u32::try_from(parts.len() + count).unwrap_or(u32::MAX)) {
+                    ask_ahead(file, others);
+                }
             }
             let buffer = Bytes::from(buffer);
             for (request, start) in together.iter().zip(starts) {
@@ -145,6 +156,12 @@ impl Source for FileSource {
 /// Requests smaller than this are read into a common buffer of at most this size.
 const SHARED_BUFFER: usize = 64 << 10;
 
+/// After so many requests it is clear whether they come from the disk.
+const PROBES: usize = 8;
+
+/// More than a small request from the page cache takes, less than one from a disk.
+const FROM_CACHE: Duration = Duration::from_micros(30);
+
 /// Where requests start in a common buffer: values of 16 bytes may be used in place.
 const ALIGNED: usize = 16;
 
@@ -154,12 +171,49 @@ impl FileSource {
         range.len_usize()
     }
 
-    fn append(&self, range: ByteRange, buffer: &mut Vec<u8>) -> Result<()> {
-        append_at(&self.file, range.len_usize()?, range.start(), buffer).map_err(|e| match e.kind() {
-            std::io::ErrorKind::UnexpectedEof => short_read(range),
-            _ => Error::from(e).at(range.start()),
-        })
+    /// The file without read-ahead: what lies between scattered rows would be fetched from the disk in vain, twice as
+    /// much as is wanted.
+    fn for_scattered_reads(&self) -> &File {
+        self.scattered.get_or_init(|| without_read_ahead(&self.file)).as_ref().unwrap_or(&self.file)
     }
+}
+
+/// The file, opened a second time: advice holds for everybody who reads through the same descriptor.
+#[cfg(target_os = "linux")]
+fn without_read_ahead(file: &File) -> Option<File> {
+    use std::os::fd::AsRawFd;
+    let file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random).ok()?;
+    Some(file)
+}
+
+/// Tells the system what will be read, so that the disk works on all of it at once. Only worth it if it must be fetched
+/// from a disk: telling costs as much as reading from the page cache.
+#[cfg(target_os = "linux")]
+fn ask_ahead(file: &File, requests: &[ByteRange]) {
+    for request in requests {
+        let _ = rustix::fs::fadvise(
+            file,
+            request.start(),
+            std::num::NonZeroU64::new(request.len()),
+            rustix::fs::Advice::WillNeed,
+        );
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_ahead(_: &File, _: &[ByteRange]) {}
+
+#[cfg(not(target_os = "linux"))]
+fn without_read_ahead(_: &File) -> Option<File> {
+    None
+}
+
+fn append(file: &File, range: ByteRange, buffer: &mut Vec<u8>) -> Result<()> {
+    append_at(file, range.len_usize()?, range.start(), buffer).map_err(|e| match e.kind() {
+        std::io::ErrorKind::UnexpectedEof => short_read(range),
+        _ => Error::from(e).at(range.start()),
+    })
 }
 
 /// Reads exactly `length` bytes at `offset` to the end of `buffer`.

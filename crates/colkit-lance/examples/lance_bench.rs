@@ -6,7 +6,9 @@
 
 #![allow(clippy::print_stdout, reason = "its answers are its output")]
 
-use colkit_core::{Counting, Error, FileSource, MappedSource, Projection, ReadOptions, Result, Scan, Source, TableFile};
+use colkit_core::{
+    Counting, Error, FileSource, MappedSource, Projection, ReadOptions, Result, Scan, Source, TableFile,
+};
 use colkit_lance::Lance;
 use serde_json::{Value, json};
 use std::io::BufRead;
@@ -24,7 +26,9 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-fn open_file(path: &str, mapped: bool) -> Result<(TableFile, Arc<Counting<Arc<dyn Source>>>)> {
+type Counter = Arc<Counting<Arc<dyn Source>>>;
+
+fn open_file(path: &str, mapped: bool) -> Result<(TableFile, Counter)> {
     let inner: Arc<dyn Source> =
         if mapped { Arc::new(MappedSource::open(path)?) } else { Arc::new(FileSource::open(path)?) };
     let source = Arc::new(Counting::new(inner));

@@ -4,6 +4,7 @@
 //! the type and the finished array is validated (offsets, UTF-8, sizes), so nothing a file claims gets past it.
 
 use crate::bytes_at::size;
+use crate::codec::fsst::Scratch;
 use arrow::array::{ArrayData, ArrayRef, BooleanBufferBuilder, make_array};
 use arrow::buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer};
 use arrow::datatypes::DataType;
@@ -27,6 +28,8 @@ pub(crate) enum Values {
 pub(crate) struct Variable {
     pub offsets: Offsets,
     pub data: Vec<u8>,
+    /// For who decodes into this.
+    pub scratch: Scratch,
 }
 
 /// Where values begin and end; 0 comes first.
@@ -47,7 +50,7 @@ impl Variable {
             offsets.push(0);
             Offsets::Small(offsets)
         };
-        Variable { offsets, data: Vec::new() }
+        Variable { offsets, data: Vec::new(), scratch: Scratch::default() }
     }
 
     /// Ends a value after the bytes that have been appended to `data`.
@@ -75,6 +78,7 @@ impl Variable {
             );
         };
         let base = u32::try_from(self.data.len()).map_err(|_| too_much_text())?;
+        make_room(&mut self.data, bytes.len(), out.len(), out.capacity());
         self.data.extend_from_slice(bytes);
         i32::try_from(self.data.len()).map_err(|_| too_much_text())?;
         let last = ends.last().unwrap_or(first);
@@ -115,6 +119,18 @@ impl Variable {
         }
     }
 }
+
+/// Reserves for the values still to come as much as those so far have taken each: growing step by step would copy
+/// everything again and again.
+fn make_room(data: &mut Vec<u8>, more: usize, values: usize, all_values: usize) {
+    if data.capacity() - data.len() < more {
+        let guess = (data.len() + more) / values.max(1) * all_values;
+        data.reserve(more.max(guess.min(MOST_GUESSED).saturating_sub(data.len())));
+    }
+}
+
+/// Bytes that are reserved on a guess at most.
+const MOST_GUESSED: usize = 32 << 20;
 
 pub(crate) fn bad_offsets() -> Error {
     Error::corrupt("bad_offsets", "the ends of values go backwards or beyond their bytes")

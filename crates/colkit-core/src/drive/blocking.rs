@@ -34,7 +34,8 @@ pub fn scan(table: Arc<dyn Table>, source: Arc<dyn Source>, scan: &Scan, threads
     let plan = ReadPlan::new(table.as_ref(), scan)?;
     let splits = run(table.splits(&plan.scan)?, source.as_ref())?;
     let state = State { splits: splits.into(), active: VecDeque::new(), opened: 0, stop: false };
-    let shared = Arc::new(Shared { table, source, plan, state: Mutex::new(state), changed: Condvar::new() });
+    let shared =
+        Arc::new(Shared { table, source, plan, state: Mutex::new(state), room: Condvar::new(), rows: Condvar::new() });
     let mut batches = Batches { shared, workers: Vec::new(), finished: false };
     for _ in 0..threads.max(1) {
         let shared = batches.shared.clone();
@@ -54,7 +55,11 @@ struct Shared {
     source: Arc<dyn Source>,
     plan: ReadPlan,
     state: Mutex<State>,
-    changed: Condvar,
+    /// Tells workers that there is something to do again.
+    room: Condvar,
+    /// Tells the consumer that the next rows are complete. It is not woken for anything less: with many columns that
+    /// would be most of the work.
+    rows: Condvar,
 }
 
 struct State {
@@ -102,6 +107,16 @@ impl State {
         })
     }
 
+    /// Whether there is something for the consumer: rows of every column of the front split, its end, or an error.
+    fn next_is_ready(&self) -> bool {
+        match self.active.front() {
+            None => self.splits.is_empty(),
+            Some(front) => {
+                front.lanes.iter().all(|l| !l.output.ready.is_empty() || l.output.finished || l.error.is_some())
+            }
+        }
+    }
+
     fn lane(&mut self, id: LaneId) -> Option<&mut ActiveLane> {
         self.active.iter_mut().find(|s| s.id == id.split)?.lanes.get_mut(id.lane)
     }
@@ -127,10 +142,6 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn work(&self) {
         let mut state = self.lock();
         while !state.stop {
@@ -141,9 +152,11 @@ impl Shared {
                 std::mem::forget(report);
                 state = self.lock();
                 state.put_back(id, machine, result);
-                self.changed.notify_all();
+                if state.next_is_ready() {
+                    self.rows.notify_one();
+                }
             } else if !self.open_split(&mut state) {
-                state = self.wait(state);
+                state = wait(&self.room, state);
             }
         }
     }
@@ -162,9 +175,16 @@ impl Shared {
         };
         state.active.push_back(ActiveSplit { id: state.opened, lanes, bare_rows });
         state.opened += 1;
-        self.changed.notify_all();
+        self.room.notify_all();
+        if state.next_is_ready() {
+            self.rows.notify_one();
+        }
         true
     }
+}
+
+fn wait<'a>(condition: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    condition.wait(state).unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Should a decoder panic in spite of all, the reader gets an error instead of waiting forever.
@@ -178,7 +198,7 @@ impl Drop for ReportPanic<'_> {
         if let Some(lane) = self.shared.lock().lane(self.id) {
             lane.error = Some(Error::request("decoder_panicked", "a decoder panicked; this is a bug in colkit"));
         }
-        self.shared.changed.notify_all();
+        self.shared.rows.notify_one();
     }
 }
 
@@ -203,7 +223,7 @@ impl Batches {
                 if state.splits.is_empty() {
                     return Ok(None);
                 }
-                state = self.shared.wait(state);
+                state = wait(&self.shared.rows, state);
                 continue;
             };
             let joined = if front.lanes.is_empty() {
@@ -217,14 +237,14 @@ impl Batches {
                 join(&mut outputs, &plan.read_schema)?
             };
             match joined {
-                Joined::Waiting => state = self.shared.wait(state),
+                Joined::Waiting => state = wait(&self.shared.rows, state),
                 Joined::Finished => {
                     state.active.pop_front();
-                    self.shared.changed.notify_all();
+                    self.shared.room.notify_all();
                 }
                 Joined::Batch(batch) => {
                     drop(state);
-                    self.shared.changed.notify_all();
+                    self.shared.room.notify_all();
                     let batch = plan.finish(batch)?;
                     if batch.num_rows() > 0 {
                         return Ok(Some(batch));
@@ -252,7 +272,7 @@ impl Iterator for Batches {
 impl Drop for Batches {
     fn drop(&mut self) {
         self.shared.lock().stop = true;
-        self.shared.changed.notify_all();
+        self.shared.room.notify_all();
         for worker in self.workers.drain(..) {
             let _ = worker.join();
         }

@@ -89,6 +89,117 @@ impl SymbolTable {
     }
 }
 
+/// Room for decoding many values at once, kept from chunk to chunk.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    text: Vec<u8>,
+    /// Where in the text each code begins, and the end. The second half of an escape begins nowhere.
+    starts: Vec<u32>,
+    offsets: Vec<u32>,
+}
+
+/// Codes that are decoded without looking for escapes, and the most bytes that they write to.
+const BLOCK: usize = 8;
+const BLOCK_ROOM: usize = 8 * BLOCK + 8;
+const NOWHERE: u32 = u32::MAX;
+
+impl SymbolTable {
+    /// Whether values lie as they are.
+    pub fn is_raw(&self) -> bool {
+        !self.compressed
+    }
+
+    /// Decodes values that lie one after another, given where the first begins and where each ends (in codes, counted
+    /// from anywhere). Returns the text and the same places in it.
+    ///
+    /// Values are short, and stopping at the end of each costs more than decoding it: so all codes are decoded in one
+    /// go, and the ends are looked up afterwards.
+    pub fn decode_many<'a>(
+        &self,
+        codes: &[u8],
+        offsets: &[u32],
+        scratch: &'a mut Scratch,
+    ) -> Result<(&'a [u8], &'a [u32])> {
+        let Scratch { text, starts, offsets: places } = scratch;
+        let room = codes.len().saturating_mul(8).saturating_add(BLOCK_ROOM);
+        u32::try_from(room).map_err(|_| bad_codes("more than 512 MiB in one chunk"))?;
+        if text.len() < room {
+            text.resize(room.next_power_of_two(), 0);
+        }
+        if starts.len() <= codes.len() {
+            starts.resize(codes.len().saturating_add(1).next_power_of_two(), 0);
+        }
+        let (mut at, mut done) = (0, 0);
+        while done < codes.len() {
+            match self.decode_block(codes, done, text, at, starts) {
+                Some(end) => (at, done) = (end, done + BLOCK),
+                None => (at, done) = self.decode_one(codes, done, text, at, starts)?,
+            }
+        }
+        if let Some(end) = starts.get_mut(codes.len()) {
+            *end = u32::try_from(at).unwrap_or(NOWHERE);
+        }
+        let first = offsets.first().copied().unwrap_or(0);
+        places.clear();
+        let known = starts.get(..=codes.len()).unwrap_or_default();
+        places.extend(offsets.iter().map(|o| known.get(o.wrapping_sub(first) as usize).copied().unwrap_or(NOWHERE)));
+        Ok((text.get(..at).unwrap_or_default(), places))
+    }
+
+    /// The next 8 codes, unless there are fewer, or one is an escape or stands for nothing. Returns where they end.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "a byte is an index into 256 entries, and `& 63` one into 72 - 8")]
+    fn decode_block(&self, codes: &[u8], done: usize, text: &mut [u8], at: usize, starts: &mut [u32]) -> Option<usize> {
+        let codes: &[u8; BLOCK] = codes.get(done..)?.first_chunk()?;
+        let text: &mut [u8; BLOCK_ROOM] = text.get_mut(at..)?.first_chunk_mut()?;
+        let starts: &mut [u32; BLOCK] = starts.get_mut(done..)?.first_chunk_mut()?;
+        let base = u32::try_from(at).ok()?;
+        let (mut place, mut known) = (0usize, true);
+        for (code, start) in codes.iter().zip(starts) {
+            let code = usize::from(*code);
+            // Every symbol is written as 8 bytes, of which the next one overwrites what is too much.
+            text[place & 63..][..8].copy_from_slice(&self.symbols[code].to_le_bytes());
+            *start = base + u32::try_from(place).ok()?;
+            known &= self.lengths[code] > 0;
+            place += usize::from(self.lengths[code]);
+        }
+        known.then_some(at + place)
+    }
+
+    /// One code, with its literal if it is an escape. Returns where it ends, in the text and in the codes.
+    fn decode_one(
+        &self,
+        codes: &[u8],
+        done: usize,
+        text: &mut [u8],
+        at: usize,
+        starts: &mut [u32],
+    ) -> Result<(usize, usize)> {
+        let code = codes.get(done).copied().unwrap_or(ESCAPE);
+        let place = usize::from(code);
+        let known = self.symbols.get(place).copied().zip(self.lengths.get(place).copied());
+        let (mut symbol, mut length) = known.unwrap_or_default();
+        let mut used = 1;
+        if let Some(start) = starts.get_mut(done) {
+            *start = u32::try_from(at).unwrap_or(NOWHERE);
+        }
+        if length == 0 {
+            if code != ESCAPE {
+                return Err(bad_codes("a code without a symbol"));
+            }
+            let literal = codes.get(done + 1).ok_or_else(|| bad_codes("an escape at the end of a value"))?;
+            if let Some(start) = starts.get_mut(done + 1) {
+                *start = NOWHERE;
+            }
+            (symbol, length, used) = (u64::from(*literal), 1, 2);
+        }
+        if let Some(to) = text.get_mut(at..at + 8) {
+            to.copy_from_slice(&symbol.to_le_bytes());
+        }
+        Ok((at + usize::from(length), done + used))
+    }
+}
+
 /// Bytes of values that a symbol table is made from.
 const TRAINING_BYTES: usize = 256 << 10;
 
@@ -135,6 +246,37 @@ mod tests {
         let mut raw = Vec::new();
         SymbolTable::parse(&table(0)).unwrap().decode(&[0, 255], &mut raw, scratch).unwrap();
         assert_eq!(raw, [0, 255]);
+    }
+
+    #[test]
+    #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
+    fn many_values_decode_as_one_by_one() {
+        let symbols = SymbolTable::parse(&table(1)).unwrap();
+        let values: Vec<Vec<u8>> = (0..300usize)
+            .map(|i| {
+                (0..i % 13)
+                    .flat_map(|j| if (i * 7 + j) % 11 == 0 { vec![255, b'x'] } else { vec![(j % 2) as u8] })
+                    .collect()
+            })
+            .collect();
+        let mut offsets = vec![5u32];
+        values.iter().for_each(|v| offsets.push(offsets.last().unwrap() + v.len() as u32));
+        let (mut expected, mut ends) = (Vec::new(), vec![0]);
+        for value in &values {
+            symbols.decode(value, &mut expected, &mut Vec::new()).unwrap();
+            ends.push(expected.len() as u32);
+        }
+        let mut scratch = Scratch::default();
+        let codes = values.concat();
+        assert_eq!(symbols.decode_many(&codes, &offsets, &mut scratch).unwrap(), (&expected[..], &ends[..]));
+        // A value that ends within an escape ends nowhere.
+        let escape = codes.iter().position(|c| *c == 255).unwrap() as u32;
+        let (_, places) = symbols.decode_many(&codes, &[0, escape + 1], &mut scratch).unwrap();
+        assert_eq!(places, [0, NOWHERE]);
+        for bad in [&[0, 1, 2][..], &[0, 0, 0, 0, 0, 0, 0, 2], &[255], &[0, 255]] {
+            let error = symbols.decode_many(bad, &[0, bad.len() as u32], &mut scratch).unwrap_err();
+            assert_eq!(error.code(), "bad_compressed_data");
+        }
     }
 
     #[test]

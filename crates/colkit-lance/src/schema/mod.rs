@@ -97,21 +97,16 @@ pub struct Fields {
     pub(crate) own: HashMap<String, String>,
 }
 
-/// A field before its type is known: its message and its children.
-struct Draft {
-    message: messages::Field,
-    children: Vec<usize>,
-}
-
 impl Fields {
     /// Reads the schema from global buffer 0.
     pub fn parse(bytes: Bytes, version: Version, limits: &Limits) -> Result<Self> {
         let descriptor = FileDescriptor::decode(bytes).map_err(|e| bad_metadata("the file descriptor", e))?;
         let schema = descriptor.schema.unwrap_or_default();
         let (own, metadata) = text_map(schema.metadata).into_iter().partition(|(k, _)| trust::is_own_key(k));
-        let (drafts, tops) = link(schema.fields)?;
-        let top = |i: &usize| node(*i, &drafts, limits.nesting);
-        let mut roots = tops.iter().map(top).collect::<Result<Vec<_>>>()?;
+        let mut messages = schema.fields;
+        let tree = Tree::of(&messages)?;
+        let top = |i: &usize| node(*i, &mut messages, &tree, limits.nesting);
+        let mut roots = tree.tops.iter().map(top).collect::<Result<Vec<_>>>()?;
         let mut next = 0;
         for root in &mut roots {
             number(root, version, &mut next);
@@ -143,35 +138,63 @@ fn is_text(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary)
 }
 
-/// Connects the flat list: which fields are at the top, which below which.
-fn link(fields: Vec<messages::Field>) -> Result<(Vec<Draft>, Vec<usize>)> {
-    let mut places = HashMap::with_capacity(fields.len());
-    let mut drafts: Vec<Draft> = Vec::with_capacity(fields.len());
-    let mut tops = Vec::new();
-    let mut blob = None;
-    for (place, message) in fields.into_iter().enumerate() {
-        // The description of a blob is listed without ids of its own, right after the struct that it belongs to.
-        if let Some(parent) = blob.filter(|_| message.id == -1).and_then(|p: usize| drafts.get_mut(p)) {
-            parent.children.push(place);
-        } else if message.parent_id == -1 {
-            tops.push(place);
-        } else {
-            // Only earlier fields are known, so there can be no circle.
-            let parent = places.get(&message.parent_id).and_then(|p: &usize| drafts.get_mut(*p));
-            let parent = parent.ok_or_else(|| {
-                bad_schema(&message.name, &format!("its parent {} has not been listed before it", message.parent_id))
-            })?;
-            parent.children.push(place);
+/// How the fields of the flat list hang together, by their places in it.
+struct Tree {
+    tops: Vec<usize>,
+    children: Vec<Vec<usize>>,
+}
+
+impl Tree {
+    fn of(fields: &[messages::Field]) -> Result<Tree> {
+        let mut places = Places::default();
+        let (mut tops, mut children) = (Vec::with_capacity(fields.len()), vec![Vec::new(); fields.len()]);
+        let mut blob = None;
+        for (place, message) in fields.iter().enumerate() {
+            // The description of a blob is listed without ids of its own, right after the struct that it belongs to.
+            let parent = match blob.filter(|_| message.id == -1) {
+                None if message.parent_id == -1 => None,
+                // Only earlier fields are known, so there can be no circle.
+                None => Some(places.find(message.parent_id).ok_or_else(|| {
+                    let what = format!("its parent {} has not been listed before it", message.parent_id);
+                    bad_schema(&message.name, &what)
+                })?),
+                parent => parent,
+            };
+            match parent.and_then(|p| children.get_mut(p)) {
+                Some(siblings) => siblings.push(place),
+                None => tops.push(place),
+            }
+            if message.id >= 0 {
+                if !places.add(message.id, place) {
+                    return Err(bad_schema(&message.name, &format!("the id {} occurs twice", message.id)));
+                }
+                blob = message.metadata.contains_key("lance-encoding:blob").then_some(place);
+            }
         }
-        if message.id >= 0 && places.insert(message.id, place).is_some() {
-            return Err(bad_schema(&message.name, &format!("the id {} occurs twice", message.id)));
-        }
-        if message.id >= 0 {
-            blob = message.metadata.contains_key("lance-encoding:blob").then_some(place);
-        }
-        drafts.push(Draft { message, children: Vec::new() });
+        Ok(Tree { tops, children })
     }
-    Ok((drafts, tops))
+}
+
+/// Which id is where. Nearly always fields are numbered as they are listed; then nothing needs to be kept.
+#[derive(Default)]
+struct Places {
+    in_order: usize,
+    others: HashMap<i32, usize>,
+}
+
+impl Places {
+    fn find(&self, id: i32) -> Option<usize> {
+        usize::try_from(id).ok().filter(|id| *id < self.in_order).or_else(|| self.others.get(&id).copied())
+    }
+
+    /// Whether the id is new.
+    fn add(&mut self, id: i32, place: usize) -> bool {
+        if place == self.in_order && usize::try_from(id) == Ok(place) && self.others.is_empty() {
+            self.in_order += 1;
+            return true;
+        }
+        self.find(id).is_none() && self.others.insert(id, place).is_none()
+    }
 }
 
 fn bad_schema(name: &str, what: &str) -> Error {
@@ -182,18 +205,18 @@ fn text_map(map: BTreeMap<String, Bytes>) -> HashMap<String, String> {
     map.into_iter().map(|(k, v)| (k, String::from_utf8_lossy(&v).into_owned())).collect()
 }
 
-fn node(place: usize, drafts: &[Draft], depth: u32) -> Result<Node> {
-    let Some(Draft { message, children }) = drafts.get(place) else {
+fn node(place: usize, fields: &mut [messages::Field], tree: &Tree, depth: u32) -> Result<Node> {
+    let (Some(message), Some(children)) = (fields.get_mut(place).map(std::mem::take), tree.children.get(place)) else {
         return Err(bad_schema("", "missing"));
     };
     let name = &message.name;
     if depth == 0 {
         return Err(bad_schema(name, "nested too deeply"));
     }
-    let children = children.iter().map(|c| node(*c, drafts, depth - 1)).collect::<Result<Vec<_>>>()?;
-    let mut metadata = text_map(message.metadata.clone());
+    let children = children.iter().map(|c| node(*c, fields, tree, depth - 1)).collect::<Result<Vec<_>>>()?;
+    let mut metadata = text_map(message.metadata);
     if !message.extension_name.is_empty() {
-        metadata.entry("ARROW:extension:name".into()).or_insert_with(|| message.extension_name.clone());
+        metadata.entry("ARROW:extension:name".into()).or_insert(message.extension_name);
     }
     match message.logical_type.as_str() {
         "json" => drop(metadata.entry("ARROW:extension:name".into()).or_insert_with(|| "lance.json".into())),
@@ -227,7 +250,7 @@ fn node(place: usize, drafts: &[Draft], depth: u32) -> Result<Node> {
         }
         other => return Err(bad_schema(name, &format!("type {other} with {} children", children.len()))),
     };
-    let field = Arc::new(Field::new(name, data_type, message.nullable).with_metadata(metadata));
+    let field = Arc::new(Field::new(message.name, data_type, message.nullable).with_metadata(metadata));
     Ok(Node { stored: field.clone(), field, kind, column: None, bytes_column: None, children })
 }
 

@@ -204,9 +204,15 @@ fn append_variable(
         match offset_width {
             4 => {
                 let offsets = words::<u32>(offsets);
-                match fsst {
-                    None => out.extend_small(between(bytes, &offsets)?, &offsets)?,
-                    Some(_) => append_values(bytes, offsets.iter().map(|o| u64::from(*o)), fsst, out)?,
+                let used = between(bytes, &offsets)?;
+                match fsst.filter(|table| !table.is_raw()) {
+                    None => out.extend_small(used, &offsets)?,
+                    Some(table) => {
+                        let mut scratch = std::mem::take(&mut out.scratch);
+                        let (text, offsets) = table.decode_many(used, &offsets, &mut scratch)?;
+                        out.extend_small(text, offsets)?;
+                        out.scratch = scratch;
+                    }
                 }
             }
             _ => {

@@ -14,6 +14,7 @@ use super::block;
 use super::chunk;
 use super::compressive::Compressive;
 use super::layers::{Layers, Levels};
+use super::look_up::look_up;
 use super::messages::MiniBlockLayout;
 use super::runs::{Decoding, runs};
 use super::search::Chunks;
@@ -23,11 +24,10 @@ use crate::encoding::{Decoded, Page, PageContext, PageSummary, Target, buffer_at
 use crate::nulls::with_nulls;
 use crate::packed::split_records;
 use crate::rows::Rows;
-use crate::values::{Values, bad_values, wrong_type};
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, make_array};
+use crate::values::Values;
+use arrow::array::ArrayRef;
 use arrow::buffer::NullBuffer;
-use arrow::compute::{TakeOptions, take};
-use arrow::datatypes::{DataType, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow::datatypes::DataType;
 use colkit_core::{Boxed, ByteRange, Error, Result};
 use std::sync::{Arc, OnceLock};
 
@@ -176,45 +176,6 @@ impl MiniBlock {
             (_, values) => values.array(data_type, nulls),
         }
     }
-}
-
-/// Turns indices into what they stand for.
-fn look_up(values: Values, nulls: Option<NullBuffer>, items: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
-    let Values::Fixed { width, data } = values else {
-        return Err(wrong_type("indices of no fixed width", data_type));
-    };
-    if let DataType::Dictionary(key, _) = data_type {
-        if key.primitive_width() != Some(width) {
-            return Err(wrong_type(&format!("indices of {width} bytes"), data_type));
-        }
-        let count = data.len() / width.max(1);
-        let nulls = nulls.filter(|n| n.null_count() > 0);
-        let array = arrow::array::ArrayData::builder(data_type.clone())
-            .len(count)
-            .nulls(nulls)
-            .align_buffers(true)
-            .add_buffer(data.into())
-            .add_child_data(items.to_data());
-        return Ok(make_array(array.build().map_err(bad_values)?));
-    }
-    match width {
-        1 => look_up_in::<UInt8Type>(data.into(), nulls, items),
-        2 => look_up_in::<UInt16Type>(data.into(), nulls, items),
-        4 => look_up_in::<UInt32Type>(data.into(), nulls, items),
-        8 => look_up_in::<UInt64Type>(data.into(), nulls, items),
-        _ => Err(wrong_type(&format!("indices of {width} bytes"), data_type)),
-    }
-}
-
-fn look_up_in<T: ArrowPrimitiveType>(
-    data: arrow::buffer::Buffer,
-    nulls: Option<NullBuffer>,
-    items: &ArrayRef,
-) -> Result<ArrayRef> {
-    let count = data.len() / size_of::<T::Native>();
-    let indices = arrow::buffer::ScalarBuffer::<T::Native>::new(data, 0, count);
-    let indices = PrimitiveArray::<T>::try_new(indices, nulls).map_err(bad_values)?;
-    take(items, &indices, Some(TakeOptions { check_bounds: true })).map_err(bad_values)
 }
 
 impl Page for MiniBlock {

@@ -16,6 +16,7 @@ mod compressive;
 mod constant;
 mod full_zip;
 mod layers;
+mod look_up;
 pub(crate) mod messages;
 mod mini_block;
 mod per_value;
