@@ -15,6 +15,7 @@ use crate::rows::Rows;
 use crate::schema::{Fields, Kind, Node};
 use crate::trust::{self, Statistics, Zone, Zones};
 use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
 use colkit_core::{ColumnStatistics, Error, Limits, Result};
 use std::sync::{Arc, OnceLock};
 
@@ -43,6 +44,12 @@ impl LanceFile {
         let found = trust::load::<Statistics>(&self.container, io, &self.fields.own, trust::STATISTICS).await?;
         let columns = found.map(|s| s.columns).filter(|c| c.len() == self.fields.roots.len());
         self.statistics = columns.iter().flatten().map(Zone::statistics).collect();
+        // Bounds of decimals are integers without their point: of use to pruning alone.
+        for (statistics, field) in self.statistics.iter_mut().zip(self.fields.schema.fields()) {
+            if matches!(field.data_type(), DataType::Decimal128(_, _)) {
+                (statistics.min, statistics.max) = (None, None);
+            }
+        }
         Ok(())
     }
 
