@@ -6,7 +6,6 @@
 use crate::bloom::{self, Filter};
 use crate::coroutine::Io;
 use crate::read::LanceFile;
-use crate::trust::{self, BloomFilters};
 use arrow::array::{ArrayRef, AsArray, StringArray};
 use arrow::compute::{CastOptions, cast, cast_with_options};
 use arrow::datatypes::{DataType, Decimal128Type, Int64Type};
@@ -26,11 +25,10 @@ pub(crate) async fn may_match(
     let schema = file.fields.schema.clone();
     let types = |column: usize| schema.fields().get(column).map(|f| f.data_type());
     let predicate = in_units(predicate, &types);
-    let mut filters: HashMap<usize, Vec<Filter>> = HashMap::new();
+    let mut filters: HashMap<usize, Arc<Vec<Filter>>> = HashMap::new();
     for column in predicate.columns() {
-        let key = format!("{}{column}", trust::BLOOM);
-        if let Some(found) = trust::load::<BloomFilters>(&file.container, io, &file.fields.own, &key).await? {
-            filters.insert(column, found.filters.into_iter().map(Filter).collect());
+        if let Some(found) = file.filters(io, column).await? {
+            filters.insert(column, found);
         }
     }
     let each = zones.rows_per_zone;
