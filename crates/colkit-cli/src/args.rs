@@ -5,8 +5,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+mod lance;
 mod pack;
 
+pub use lance::LanceArgs;
 pub use pack::{PackArgs, UnpackArgs};
 
 const EXIT_CODES: &str = "\
@@ -64,6 +66,8 @@ NDJSON has no NaN and no infinity: they are written as null.")]
   colkit convert jan.csv feb.csv mar.csv quarter.gppcol
   colkit convert trades.cff - --to csv | wc -l
   zcat trades.csv.gz | colkit convert - trades.colfile --schema id:int32,note:string
+  colkit convert trades.csv trades.lance --prefer size
+  colkit convert trades.csv trades.lance --lance-version 2.0 --bloom sym,account --page-size 1M
 
 Nothing is lost silently: what the target cannot store is refused, and the message names the option
 that allows it. The output appears only when it is complete.")]
@@ -332,6 +336,8 @@ pub struct ConvertArgs {
     /// Types the output format lacks: refuse them, change them if every value stays the same, or change them at a loss
     #[arg(long, value_name = "HOW", default_value = "refuse")]
     pub types: TypesArg,
+    #[command(flatten)]
+    pub lance: LanceArgs,
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]

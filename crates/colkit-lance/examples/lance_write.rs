@@ -1,13 +1,17 @@
 //! Writes Arrow IPC files as Lance files, as told on standard input: what the interoperation tests drive.
 //!
 //! One request per line, JSON: `{"file": "in.arrow", "out": "out.lance", "prefer": "size", "piece": 1000, "memory":
-//! 1000000}`. The last three may be left out. The answer is one line: `ok`, or the error.
+//! 1000000, "timed": true, "version": "2.1",
+//! "bloom": ["a"], "page": 8388608}`. All but the first two may be left out. The answer is one line: `ok`, or the error; if
+//! timed, the table is read into memory first and the CPU seconds of writing it follow `ok`.
 
 #![allow(clippy::print_stdout, reason = "its answers are its output")]
 
 use arrow::ipc::reader::FileReader;
+use arrow::record_batch::RecordBatch;
 use colkit_core::{Error, FileSink, Format, Result, WriteOptions};
-use colkit_lance::{Lance, Prefer};
+use colkit_lance::container::Version;
+use colkit_lance::{Lance, Prefer, Writing};
 use serde_json::Value;
 use std::fs::File;
 use std::io::BufRead;
@@ -15,32 +19,50 @@ use std::io::BufRead;
 fn main() -> std::io::Result<()> {
     for line in std::io::stdin().lock().lines() {
         match answer(&line?) {
-            Ok(()) => println!("ok"),
+            Ok(Some(seconds)) => println!("ok {seconds}"),
+            Ok(None) => println!("ok"),
             Err(e) => println!("{e}"),
         }
     }
     Ok(())
 }
 
-fn answer(line: &str) -> Result<()> {
+fn answer(line: &str) -> Result<Option<f64>> {
     let bad = |what: &str| Error::request("bad_request", what);
     let request: Value = serde_json::from_str(line).map_err(|e| bad(&e.to_string()))?;
     let text = |key: &str| request.get(key).and_then(Value::as_str);
     let number = |key: &str| request.get(key).and_then(Value::as_u64);
-    let prefer = match text("prefer") {
-        None | Some("size") => Prefer::Size,
-        Some("speed") => Prefer::Speed,
-        Some("random-access") => Prefer::RandomAccess,
-        Some(other) => return Err(bad(other)),
+    let timed = request.get("timed").and_then(Value::as_bool) == Some(true);
+    let names = request.get("bloom").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let writing = Writing {
+        prefer: match text("prefer") {
+            None => Prefer::default(),
+            Some("size") => Prefer::Size,
+            Some("speed") => Prefer::Speed,
+            Some("random-access") => Prefer::RandomAccess,
+            Some(other) => return Err(bad(other)),
+        },
+        version: match text("version") {
+            None => None,
+            Some("2.1") => Some(Version::V2_1),
+            Some("2.0") => Some(Version::V2_0),
+            Some("2.2") => Some(Version::V2_2),
+            Some(other) => return Err(bad(other)),
+        },
+        bloom: names.map(str::to_owned).collect(),
+        page_bytes: number("page").unwrap_or(Writing::default().page_bytes),
     };
     let mut options = WriteOptions::default();
     options.memory = number("memory").unwrap_or(options.memory);
     let piece = number("piece").and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX).max(1);
-    let reader = FileReader::try_new(File::open(text("file").ok_or_else(|| bad("file"))?)?, None)?;
+    let mut reader = FileReader::try_new(File::open(text("file").ok_or_else(|| bad("file"))?)?, None)?;
+    let schema = reader.schema();
+    let loaded = if timed { reader.by_ref().collect::<std::result::Result<Vec<_>, _>>()? } else { Vec::new() };
+    let began = cpu_seconds();
     let sink = FileSink::create(text("out").ok_or_else(|| bad("out"))?)?;
-    let mut writer = Lance::new().preferring(prefer).writer(reader.schema(), Box::new(sink), &options)?;
-    for batch in reader {
-        let batch = batch?;
+    let mut writer = Lance::new().writing(writing).writer(schema, Box::new(sink), &options)?;
+    for batch in loaded.into_iter().map(Ok).chain(reader) {
+        let batch: RecordBatch = batch?;
         let mut at = 0;
         while at < batch.num_rows() {
             let rows = piece.min(batch.num_rows() - at);
@@ -49,5 +71,13 @@ fn answer(line: &str) -> Result<()> {
         }
     }
     writer.finish()?;
-    Ok(())
+    Ok(timed.then(|| cpu_seconds() - began))
+}
+
+/// CPU time of this process so far, user and system.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks: f64 = after_name.split_whitespace().skip(11).take(2).filter_map(|t| t.parse::<f64>().ok()).sum();
+    ticks / 100.0
 }

@@ -6,7 +6,7 @@ use crate::encoding::Registry;
 use crate::read::LanceFile;
 use crate::schema::Fields;
 use crate::table::LanceTable;
-use crate::write::{self, LanceWriter, Prefer};
+use crate::write::{self, LanceWriter, Writing};
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{Boxed, Error, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Lance {
     registry: Arc<Registry>,
-    prefer: Prefer,
+    writing: Writing,
 }
 
 impl Default for Lance {
@@ -32,12 +32,12 @@ impl Lance {
 
     /// Lance with these encodings.
     pub fn with_encodings(registry: Registry) -> Self {
-        Lance { registry: Arc::new(registry), prefer: Prefer::default() }
+        Lance { registry: Arc::new(registry), writing: Writing::default() }
     }
 
-    /// What encodings are chosen for when writing.
-    pub fn preferring(mut self, prefer: Prefer) -> Self {
-        self.prefer = prefer;
+    /// Lance that writes files like this.
+    pub fn writing(mut self, writing: Writing) -> Self {
+        self.writing = writing;
         self
     }
 
@@ -104,6 +104,6 @@ impl Format for Lance {
     }
 
     fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
-        Ok(Box::new(LanceWriter::new(schema, sink, options, self.prefer)?))
+        Ok(Box::new(LanceWriter::new(schema, sink, options, &self.writing)?))
     }
 }

@@ -5,6 +5,7 @@
 //! column without knowing a single encoding. [`encoding`] is the registry through which encodings are added.
 
 mod blob;
+mod bloom;
 mod bytes_at;
 mod codec;
 pub mod container;
@@ -14,6 +15,7 @@ pub mod encoding;
 mod format;
 mod nulls;
 mod packed;
+mod prune;
 mod read;
 mod rows;
 pub mod schema;
@@ -28,4 +30,4 @@ pub use describe::{ColumnSummary, PageEntry};
 pub use format::Lance;
 pub use rows::Rows;
 pub use table::LanceTable;
-pub use write::Prefer;
+pub use write::{Prefer, Writing};

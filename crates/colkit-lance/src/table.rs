@@ -3,6 +3,7 @@
 use crate::container::Container;
 use crate::coroutine::{BoxFuture, Io, coroutine, join_all};
 use crate::describe::{self, ColumnSummary};
+use crate::prune;
 use crate::read::{LanceFile, Pieces};
 use crate::rows::Rows;
 use crate::schema::{Fields, Node};
@@ -90,7 +91,7 @@ async fn splits(
     file.prepare(&io, &columns).await?;
     witnesses.iter().try_for_each(|node| file.check_length(node))?;
     let wanted = match &predicate {
-        Some(predicate) => may_match(&file, &io, predicate, rows).await?,
+        Some(predicate) => prune::may_match(&file, &io, predicate, rows).await?,
         None => vec![rows],
     };
     let read = if nodes.is_empty() { &[] } else { columns.as_slice() };
@@ -107,30 +108,6 @@ async fn splits(
         }
     }
     Ok(splits)
-}
-
-/// The rows among these that the zone maps do not rule out, as ranges in order.
-async fn may_match(file: &LanceFile, io: &Io, predicate: &Predicate, rows: Range<u64>) -> Result<Vec<Range<u64>>> {
-    let Some(zones) = file.zones(io).await? else { return Ok(vec![rows]) };
-    let each = zones.rows_per_zone;
-    let mut ranges: Vec<Range<u64>> = Vec::new();
-    let mut at = rows.start;
-    while at < rows.end {
-        let number = at / each;
-        let end = number.saturating_add(1).saturating_mul(each).min(rows.end);
-        let zone = |column: usize| {
-            let place = usize::try_from(number).ok()?;
-            Some(zones.columns.get(column)?.zones.get(place)?.statistics())
-        };
-        if predicate.may_match(&zone) {
-            match ranges.last_mut() {
-                Some(last) if last.end == at => last.end = end,
-                _ => ranges.push(at..end),
-            }
-        }
-        at = end;
-    }
-    Ok(ranges)
 }
 
 /// The buffers of the pages that hold these rows, where pages are cut by rows.

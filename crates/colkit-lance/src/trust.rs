@@ -7,23 +7,26 @@
 //! | `colkit.statistics` | [`Statistics`]: minimum, maximum and nulls of each top-level column |
 //! | `colkit.zones` | [`Zones`]: the same for every so many rows |
 //! | `colkit.checksums` | [`Checksums`]: CRC-32 of every page buffer of every column, in order |
+//! | `colkit.bloom.N` | [`BloomFilters`]: of top-level column N, one for every so many rows; see [`crate::bloom`] |
 //!
 //! A bound is never tighter than the values; `inexact` says that it may be looser.
 
-use crate::container::{Container, bad_metadata};
+use crate::container::{Container, bad_metadata, inside};
 use crate::coroutine::Io;
 use bytes::Bytes;
-use colkit_core::{ColumnStatistics, Error, Result, Value};
+use colkit_core::{ByteRange, ColumnStatistics, Error, Result, Value};
 use prost::{Message, Oneof};
 use std::collections::HashMap;
 
 pub(crate) const STATISTICS: &str = "colkit.statistics";
 pub(crate) const ZONES: &str = "colkit.zones";
 pub(crate) const CHECKSUMS: &str = "colkit.checksums";
+/// Followed by the number of a column.
+pub(crate) const BLOOM: &str = "colkit.bloom.";
 
 /// Whether a key of the schema's metadata is one of ours.
 pub(crate) fn is_own_key(key: &str) -> bool {
-    matches!(key, STATISTICS | ZONES | CHECKSUMS)
+    matches!(key, STATISTICS | ZONES | CHECKSUMS) || key.starts_with(BLOOM)
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -95,6 +98,26 @@ pub(crate) struct ColumnChecksums {
     /// Of the buffers of its pages, one after another.
     #[prost(fixed32, repeated, tag = "1")]
     pub crc32: Vec<u32>,
+    /// Of its values that lie outside of its pages.
+    #[prost(message, repeated, tag = "2")]
+    pub blobs: Vec<BlobChecksum>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct BlobChecksum {
+    #[prost(uint64, tag = "1")]
+    pub position: u64,
+    #[prost(uint64, tag = "2")]
+    pub size: u64,
+    #[prost(fixed32, tag = "3")]
+    pub crc32: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct BloomFilters {
+    /// As many as zones, over as many rows.
+    #[prost(bytes = "bytes", repeated, tag = "1")]
+    pub filters: Vec<Bytes>,
 }
 
 impl Bound {
@@ -137,7 +160,7 @@ pub(crate) async fn load<M: Message + Default>(
     container: &Container,
     io: &Io,
     names: &HashMap<String, String>,
-    key: &'static str,
+    key: &str,
 ) -> Result<Option<M>> {
     let Some(named) = names.get(key) else { return Ok(None) };
     let wrong = || Error::corrupt("bad_metadata", format!("{key} names global buffer {named:?}, which is not there"));
@@ -145,6 +168,11 @@ pub(crate) async fn load<M: Message + Default>(
     let range = container.global_buffers().get(index).copied().ok_or_else(wrong)?;
     let bytes = container.fetch(io, vec![range]).await?.pop().unwrap_or_default();
     M::decode(bytes).map(Some).map_err(|e| bad_metadata(key, e).at(range.start()))
+}
+
+fn changed(range: ByteRange) -> Error {
+    let message = format!("the {} bytes differ from what was written: their checksum is another", range.len());
+    Error::corrupt("bad_checksum", message).at(range.start())
 }
 
 /// Compares every page buffer with its checksum.
@@ -156,14 +184,19 @@ pub(crate) async fn verify(container: &Container, io: &Io, checksums: &Checksums
         return Err(Error::corrupt("bad_checksum", message));
     }
     for (number, (column, expected)) in columns.iter().zip(&checksums.columns).enumerate() {
+        for (index, blob) in expected.blobs.iter().enumerate() {
+            let range = inside(blob.position, blob.size, container.size())?;
+            if crc32fast::hash(&io.read_one(range).await?) != blob.crc32 {
+                return Err(changed(range).part(format!("column {number}: value {index} outside of its pages")));
+            }
+        }
         let mut expected = expected.crc32.iter();
         for (page, metadata) in column.pages.iter().enumerate() {
             for (index, range) in metadata.buffers.iter().enumerate() {
                 let part = || format!("column {number}: page {page}: buffer {index}");
                 let found = crc32fast::hash(&io.read_one(*range).await?);
                 if expected.next() != Some(&found) {
-                    let message = "the bytes differ from what was written: their checksum is another";
-                    return Err(Error::corrupt("bad_checksum", message).at(range.start()).part(part()));
+                    return Err(changed(*range).part(part()));
                 }
             }
         }

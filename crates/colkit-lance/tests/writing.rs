@@ -6,8 +6,10 @@ use arrow::array::*;
 use arrow::datatypes::*;
 use arrow::record_batch::RecordBatch;
 use colkit_core::conformance::{self, Laws};
-use colkit_core::{Format, Types, WriteOptions};
-use colkit_lance::{Lance, Prefer};
+use colkit_core::drive::blocking;
+use colkit_core::{Format, ReadOptions, Types, WriteOptions};
+use colkit_lance::container::Version;
+use colkit_lance::{Lance, Prefer, Writing};
 use std::sync::Arc;
 
 const LAWS: Laws = Laws { columns_apart: true };
@@ -19,27 +21,42 @@ fn comes_back(format: &Arc<dyn Format>, batch: &RecordBatch, piece: usize, name:
     same(&conformance::read_all(format, &bytes).unwrap_or_else(|e| panic!("{name}: {e}")), batch, name);
 }
 
+/// Lance that writes this version.
+fn version(version: Version) -> Arc<dyn Format> {
+    Arc::new(Lance::new().writing(Writing { version: Some(version), ..Writing::default() }))
+}
+
 #[test]
 fn every_vectors_table() {
     let mut refused = Vec::new();
-    for version in ["v2_0", "v2_1"] {
-        for name in names(version) {
-            let batch = expected(version, &name);
-            match conformance::write(&lance(), &batch, usize::MAX, &WriteOptions::default()) {
-                Ok((bytes, _)) => {
-                    same(&conformance::read_all(&lance(), &bytes).unwrap(), &batch, &name);
-                    comes_back(&lance(), &batch, 100, &name);
-                }
-                Err(e) => {
-                    assert_eq!(e.code(), "type_not_supported", "{name}: {e}");
-                    refused.push(name);
+    for folder in ["v2_0", "v2_1"] {
+        for name in names(folder) {
+            let batch = expected(folder, &name);
+            for to in [Version::V2_0, Version::V2_1, Version::V2_2] {
+                match conformance::write(&version(to), &batch, usize::MAX, &WriteOptions::default()) {
+                    Ok((bytes, _)) => {
+                        let name = format!("{name} as {to}");
+                        same(&conformance::read_all(&lance(), &bytes).unwrap(), &batch, &name);
+                        comes_back(&version(to), &batch, 100, &name);
+                    }
+                    Err(e) => {
+                        assert_eq!(e.code(), "type_not_supported", "{name}: {e}");
+                        refused.push(format!("{name} as {to}"));
+                    }
                 }
             }
         }
     }
-    for name in &refused {
-        let known = ["map", "blob", "packed", "fsl_struct", "fixed_size_list_struct", "fsl_of_struct", "empty"];
-        assert!(known.iter().any(|k| name.contains(k)), "{name} is refused; all refused: {refused:?}");
+    // Version 2.0 has no null structs; 2.2 alone has maps and fixed-size lists of structs.
+    for name in refused.iter().filter(|n| n.ends_with("2.2")) {
+        assert!(
+            ["packed", "empty", "blob", "fsl"].iter().any(|k| name.contains(k)),
+            "{name}; all refused: {refused:?}"
+        );
+    }
+    let known = ["map", "fsl", "fixed_size_list_struct", "empty", "packed", "blob"];
+    for name in refused.iter().filter(|n| n.ends_with("2.1")) {
+        assert!(known.iter().any(|k| name.contains(k)), "{name}; all refused: {refused:?}");
     }
 }
 
@@ -49,10 +66,123 @@ fn random_tables() {
         let mut random = Random(seed);
         let batch = random.table();
         let name = format!("seed {seed}: {:?}", batch.schema().fields());
-        for prefer in [Prefer::Size, Prefer::Speed, Prefer::RandomAccess] {
-            let format: Arc<dyn Format> = Arc::new(Lance::new().preferring(prefer));
+        for prefer in [Prefer::Balance, Prefer::Size, Prefer::Speed, Prefer::RandomAccess] {
+            let format: Arc<dyn Format> = Arc::new(Lance::new().writing(Writing { prefer, ..Writing::default() }));
             comes_back(&format, &batch, [usize::MAX, 700, 64][random.below(3)], &name);
         }
+        comes_back(&version(Version::V2_2), &batch, [usize::MAX, 700, 64][random.below(3)], &name);
+        let options = WriteOptions { memory: 1 << 20, ..WriteOptions::default() };
+        match conformance::write(&version(Version::V2_0), &batch, 300, &options) {
+            Ok((bytes, _)) => same(&conformance::read_all(&lance(), &bytes).unwrap(), &batch, &name),
+            Err(e) => assert_eq!(e.code(), "type_not_supported", "{name}: {e}"),
+        }
+    }
+}
+
+/// A field with the metadata that Lance's own writers look at.
+fn asking(field: Field, asked: &[(&str, &str)]) -> Field {
+    let metadata = asked.iter().map(|(k, v)| (format!("lance-encoding:{k}"), (*v).to_owned()));
+    field.with_metadata(metadata.collect())
+}
+
+/// How the first page of the only column is stored.
+fn stored(field: Field, array: ArrayRef, version: Version) -> String {
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap();
+    let format = Lance::new().writing(Writing { version: Some(version), ..Writing::default() });
+    let (bytes, _) =
+        conformance::write(&(Arc::new(format) as Arc<dyn Format>), &batch, 10_000, &WriteOptions::default()).unwrap();
+    same(&conformance::read_all(&lance(), &bytes).unwrap(), &batch, "asked");
+    let table = blocking::run(Lance::new().open_table(bytes.len() as u64, &ReadOptions::default()), &bytes).unwrap();
+    let columns = blocking::run(table.describe(), &bytes).unwrap();
+    format!("{:?}", columns[0].pages[0].summary.as_ref().unwrap())
+}
+
+#[test]
+fn what_metadata_asks_for_is_done() {
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..20_000).map(|i| format!("https://example.org/{}", i * 7919 % 20_011)),
+    ));
+    let text = |asked: &[(&str, &str)]| {
+        stored(asking(Field::new("t", DataType::Utf8, true), asked), texts.clone(), Version::V2_1)
+    };
+    assert!(text(&[("compression", "zstd")]).contains("zstd(variable"), "{}", text(&[("compression", "zstd")]));
+    assert!(text(&[("compression", "lz4")]).contains("lz4(variable"));
+    assert!(text(&[("compression", "fsst")]).contains("fsst"));
+    let plain = text(&[("compression", "none")]);
+    assert!(plain.contains("variable") && !plain.contains("fsst") && !plain.contains("zstd"), "{plain}");
+    assert!(text(&[("structural-encoding", "fullzip"), ("compression", "none")]).to_lowercase().contains("full"));
+
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((0..20_000).map(|i| i * i % 1000)));
+    let number = |asked: &[(&str, &str)]| {
+        stored(asking(Field::new("n", DataType::Int64, true), asked), numbers.clone(), Version::V2_2)
+    };
+    assert!(number(&[("compression", "none"), ("dict-divisor", "1000000")]).contains("flat(64)"));
+    assert!(
+        number(&[("compression", "zstd"), ("bss", "on"), ("dict-divisor", "1000000")]).contains("byte_stream_split")
+    );
+    let bad = asking(Field::new("n", DataType::Int64, true), &[("compression", "gzip")]);
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![bad])), vec![numbers.clone()]).unwrap();
+    let error = conformance::write(&lance(), &batch, 10, &WriteOptions::default()).unwrap_err();
+    assert_eq!(error.code(), "bad_encoding_key");
+}
+
+#[test]
+fn packed_structs_blobs_and_what_only_2_2_has() {
+    let rows = 3000usize;
+    let ints: ArrayRef = Arc::new(Int32Array::from_iter_values(0..3000));
+    let floats: ArrayRef = Arc::new(Float64Array::from_iter_values((0..3000).map(f64::from)));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..3000).map(|i| "x".repeat(i % 50))));
+    let member = |name: &str, array: &ArrayRef| Field::new(name, array.data_type().clone(), false);
+    let nulls = Some(arrow::buffer::NullBuffer::from_iter((0..rows).map(|i| i % 9 > 0)));
+    let fixed = StructArray::new(
+        vec![member("a", &ints), member("b", &floats)].into(),
+        vec![ints.clone(), floats.clone()],
+        None,
+    );
+    let mixed = StructArray::new(
+        vec![member("a", &ints), member("t", &texts)].into(),
+        vec![ints.clone(), texts.clone()],
+        nulls.clone(),
+    );
+    let packed = |array: &StructArray| asking(Field::new("p", array.data_type().clone(), true), &[("packed", "true")]);
+    for v in [Version::V2_0, Version::V2_1, Version::V2_2] {
+        assert!(stored(packed(&fixed), Arc::new(fixed.clone()), v).to_lowercase().contains("packed"), "{v}");
+    }
+    assert!(stored(packed(&mixed), Arc::new(mixed.clone()), Version::V2_2).to_lowercase().contains("packed"));
+
+    let values = |i: usize| (!i.is_multiple_of(4)).then(|| vec![u8::try_from(i % 251).unwrap(); i % 700]);
+    let blobs: ArrayRef = Arc::new(LargeBinaryArray::from_iter((0..500).map(values)));
+    let blob = asking(Field::new("b", DataType::LargeBinary, true), &[("blob", "true")]);
+    for v in [Version::V2_0, Version::V2_1, Version::V2_2] {
+        // In 2.0 the column is a blob, its pages are packed structs like others.
+        let expected = if v == Version::V2_0 { "packed" } else { "blob" };
+        assert!(stored(blob.clone(), blobs.clone(), v).to_lowercase().contains(expected), "{v}");
+    }
+
+    let mut maps = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
+    for row in 0..2000 {
+        for entry in 0..row % 4 {
+            maps.keys().append_value(format!("k{entry}"));
+            maps.values().append_option((row % 3 > 0).then_some(row));
+        }
+        maps.append(row % 7 > 0).unwrap();
+    }
+    let maps: ArrayRef = Arc::new(maps.finish());
+    stored(Field::new("m", maps.data_type().clone(), true), maps.clone(), Version::V2_2);
+
+    let item = Arc::new(Field::new("item", fixed.data_type().clone(), true));
+    let lists: ArrayRef = Arc::new(FixedSizeListArray::new(
+        item,
+        3,
+        Arc::new(fixed),
+        Some(arrow::buffer::NullBuffer::from_iter((0..rows / 3).map(|i| i % 5 > 0))),
+    ));
+    stored(Field::new("l", lists.data_type().clone(), true), lists.clone(), Version::V2_2);
+
+    for array in [maps, lists] {
+        let batch = RecordBatch::try_from_iter([("c", array)]).unwrap();
+        let error = conformance::write(&lance(), &batch, 10, &WriteOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("2.2"), "{error}");
     }
 }
 

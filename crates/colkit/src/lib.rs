@@ -34,6 +34,11 @@ pub use colkit_core::{
     Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter, Types, Value, WriteOptions, WriteSummary,
     available_threads, coalesce, column_index, drive, json, plan, recognise,
 };
+/// Lance files, with what is particular to them.
+pub mod lance {
+    pub use colkit_lance::container::Version;
+    pub use colkit_lance::{Lance, Prefer, Writing};
+}
 pub use columns::ColumnName;
 pub use convert::{Conversion, ConversionSummary, Prepared};
 pub use diff::{CellDifference, DiffOptions, Difference, diff};

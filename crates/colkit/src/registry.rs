@@ -61,6 +61,16 @@ impl Registry {
         self.with(Maker::Text(make), false)
     }
 
+    /// Replaces the format of the same name: what only one format knows is set on that format's own value.
+    pub fn configured(mut self, format: impl Format + 'static) -> Self {
+        let format: Arc<dyn Format> = Arc::new(format);
+        let same = |e: &&mut Entry| matches!(&e.maker, Maker::Typed(f) if f.name() == format.name());
+        if let Some(entry) = self.entries.iter_mut().find(same) {
+            entry.maker = Maker::Typed(format);
+        }
+        self
+    }
+
     fn with(mut self, maker: Maker, native: bool) -> Self {
         self.entries.push(Entry { maker, native });
         self

@@ -5,8 +5,10 @@ use crate::human::{bytes, plural, share};
 use crate::progress::Progress;
 use crate::request::{inputs, is_stream};
 use crate::{Io, Outcome};
+use colkit::lance::Lance;
 use colkit::{
-    Conversion, ConversionSummary, Input, Nulls, Result, Sink, StreamSink, Types, WriteOptions, create, target_format,
+    Conversion, ConversionSummary, Error, Format, Input, Nulls, Result, Sink, StreamSink, Types, WriteOptions, create,
+    target_format,
 };
 use serde_json::json;
 use std::io::Write;
@@ -17,7 +19,17 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let path = (!is_stream(&args.output)).then_some(args.output.as_path());
     let output = path.map_or("standard output".into(), |p| p.display().to_string());
     let mut opening = args.reading.opening()?;
-    let target = target_format(&opening.registry, args.to.as_deref(), path)?;
+    let writing = args.lance.writing();
+    let registry = match &writing {
+        Some(writing) => opening.registry.clone().configured(Lance::new().writing(writing.clone())),
+        None => opening.registry.clone(),
+    };
+    let target = target_format(&registry, args.to.as_deref(), path)?;
+    if writing.is_some() && target.name() != Lance::new().name() {
+        let what =
+            format!("--prefer, --lance-version, --bloom and --page-size are for Lance files, not {}", target.name());
+        return Err(Error::request("option_of_another_format", what));
+    }
     let write = write_options(args);
     opening.text.nulls = write.nulls;
     let columns = args.columns.names()?;

@@ -196,3 +196,23 @@ fn differences_are_found_and_told() {
     assert_eq!(report["schema"].as_array().unwrap().len(), 2, "{report}");
     assert_eq!(report["differing_rows"], 0);
 }
+
+#[test]
+fn lance_files_as_asked_for() {
+    let folder = Folder::with_trades();
+    for (arguments, version) in [
+        (&["--prefer", "size"][..], "2.2"),
+        (&["--prefer", "speed"], "2.1"),
+        (&["--prefer", "random-access", "--page-size", "64K"], "2.1"),
+        (&["--lance-version", "2.0"], "2.0"),
+        (&["--lance-version", "2.2", "--bloom", "sym"], "2.2"),
+    ] {
+        let command = [&["convert", "trades.csv", "t.lance"], arguments].concat();
+        folder.ok(&command);
+        folder.ok(&["diff", "trades.csv", "t.lance"]);
+        folder.ok(&["verify", "t.lance"]);
+        assert!(folder.ok(&["inspect", "t.lance"]).out.contains(version), "{arguments:?}");
+    }
+    let said = folder.run(&["convert", "trades.csv", "t.cff", "--prefer", "size"]);
+    assert!(said.err.contains("for Lance files"), "{said:?}");
+}

@@ -203,18 +203,39 @@ impl SymbolTable {
 /// Bytes of values that a symbol table is made from.
 const TRAINING_BYTES: usize = 256 << 10;
 
-/// Makes a symbol table for these values, and the codes of each.
-pub(crate) fn compress<'a>(count: usize, value: impl Fn(usize) -> &'a [u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
-    let total: usize = (0..count).map(|i| value(i).len()).sum();
-    let step = (total / TRAINING_BYTES).max(1);
-    let sample: Vec<&[u8]> = (0..count).step_by(step).map(&value).collect();
-    let compressor = fsst::Compressor::train(&sample);
-    let (symbols, lengths) = (compressor.symbol_table(), compressor.symbol_lengths());
-    let mut table = vec![u8::try_from(symbols.len()).unwrap_or(0), 0, 0, 1, b'T', b'S', b'S', b'F'];
-    table.extend(symbols.iter().flat_map(|s| s.to_u64().to_le_bytes()));
-    table.extend_from_slice(lengths);
-    table.resize(TABLE_BYTES, 0);
-    (table, (0..count).map(|i| compressor.compress(value(i))).collect())
+/// A symbol table, ready to encode.
+pub(crate) struct Compressor(fsst::Compressor);
+
+impl Compressor {
+    /// The symbols that suit these values.
+    pub fn train<'a>(count: usize, value: impl Fn(usize) -> &'a [u8]) -> Self {
+        let total: usize = (0..count).map(|i| value(i).len()).sum();
+        let step = (total / TRAINING_BYTES).max(1);
+        let sample: Vec<&[u8]> = (0..count).step_by(step).map(value).collect();
+        Compressor(fsst::Compressor::train(&sample))
+    }
+
+    /// The table as files hold it.
+    pub fn table(&self) -> Vec<u8> {
+        let (symbols, lengths) = (self.0.symbol_table(), self.0.symbol_lengths());
+        let mut table = vec![u8::try_from(symbols.len()).unwrap_or(0), 0, 0, 1, b'T', b'S', b'S', b'F'];
+        table.extend(symbols.iter().flat_map(|s| s.to_u64().to_le_bytes()));
+        table.extend_from_slice(lengths);
+        table.resize(TABLE_BYTES, 0);
+        table
+    }
+
+    /// Appends the codes of a value.
+    #[expect(unsafe_code, reason = "fsst offers encoding into given memory as unsafe alone; a Vec per value is slow")]
+    pub fn append(&self, value: &[u8], out: &mut Vec<u8>) {
+        // As `fsst::Compressor::compress` reserves it: at worst every byte is escaped, and words are written whole.
+        out.reserve(value.len() * 2 + 8);
+        let room = out.spare_capacity_mut();
+        // SAFETY: `room` has at least twice the bytes of the value and 8 more, which is what encoding may write.
+        let written = unsafe { self.0.compress_into(value, room) };
+        // SAFETY: `compress_into` says how many bytes of `room`, which begins at the end of `out`, it has written.
+        unsafe { out.set_len(out.len() + written) };
+    }
 }
 
 fn bad_codes(why: &str) -> Error {
@@ -282,13 +303,17 @@ mod tests {
     #[test]
     fn what_is_compressed_decodes() {
         let values: Vec<String> = (0..2000).map(|i| format!("https://example.org/{i}/index.html")).collect();
-        let (table, codes) = compress(values.len(), |i| values[i].as_bytes());
-        let symbols = SymbolTable::parse(&table).unwrap();
-        let mut out = Vec::new();
-        codes.iter().for_each(|c| symbols.decode(c, &mut out, &mut Vec::new()).unwrap());
+        let compressor = Compressor::train(values.len(), |i| values[i].as_bytes());
+        let symbols = SymbolTable::parse(&compressor.table()).unwrap();
+        let (mut out, mut codes) = (Vec::new(), Vec::new());
+        for value in &values {
+            let from = codes.len();
+            compressor.append(value.as_bytes(), &mut codes);
+            symbols.decode(&codes[from..], &mut out, &mut Vec::new()).unwrap();
+        }
         assert_eq!(out, values.concat().as_bytes());
-        assert!(codes.concat().len() * 2 < out.len());
-        assert!(SymbolTable::parse(&compress(0, |_| b"").0).is_ok());
+        assert!(codes.len() * 2 < out.len());
+        assert!(SymbolTable::parse(&Compressor::train(0, |_| b"").table()).is_ok());
     }
 
     #[test]

@@ -10,6 +10,7 @@
 use crate::bytes_at::{size, u32_at, u64_at};
 use bytes::Bytes;
 use colkit_core::{Error, Limits, Result};
+use std::cell::RefCell;
 use std::io::Read;
 
 /// How a buffer is compressed.
@@ -27,22 +28,6 @@ impl Scheme {
         }
     }
 
-    /// Packs a buffer. The level is zstd's; lz4 has none.
-    pub fn compress(self, bytes: &[u8], level: i32) -> Result<Vec<u8>> {
-        if bytes.is_empty() {
-            return Ok(Vec::new());
-        }
-        match self {
-            Scheme::Lz4 => {
-                let size = u32::try_from(bytes.len()).map_err(|_| Error::limit("lz4", bytes.len(), u32::MAX))?;
-                Ok([&size.to_le_bytes()[..], &lz4_flex::block::compress(bytes)].concat())
-            }
-            Scheme::Zstd => {
-                Ok([&(bytes.len() as u64).to_le_bytes()[..], &zstd::bulk::compress(bytes, level)?].concat())
-            }
-        }
-    }
-
     /// Unpacks a buffer; an empty one holds nothing.
     pub fn decompress(self, bytes: &[u8], limits: &Limits) -> Result<Bytes> {
         if bytes.is_empty() {
@@ -51,6 +36,40 @@ impl Scheme {
         match self {
             Scheme::Lz4 => lz4(bytes, limits),
             Scheme::Zstd => zstd(bytes, limits),
+        }
+    }
+}
+
+/// Packs buffers. What the compressor keeps from one buffer to the next is memory only.
+pub(crate) struct Packer {
+    pub scheme: Scheme,
+    zstd: Option<RefCell<zstd::bulk::Compressor<'static>>>,
+}
+
+impl Packer {
+    /// The level is zstd's; lz4 has none.
+    pub fn new(scheme: Scheme, level: i32) -> Result<Self> {
+        let zstd = match scheme {
+            Scheme::Lz4 => None,
+            Scheme::Zstd => Some(RefCell::new(zstd::bulk::Compressor::new(level)?)),
+        };
+        Ok(Packer { scheme, zstd })
+    }
+
+    /// Packs a buffer; an empty one stays empty.
+    pub fn pack(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        if bytes.is_empty() {
+            return Ok(Vec::new());
+        }
+        match &self.zstd {
+            None => {
+                let size = u32::try_from(bytes.len()).map_err(|_| Error::limit("lz4", bytes.len(), u32::MAX))?;
+                Ok([&size.to_le_bytes()[..], &lz4_flex::block::compress(bytes)].concat())
+            }
+            Some(zstd) => {
+                let frame = zstd.borrow_mut().compress(bytes)?;
+                Ok([&(bytes.len() as u64).to_le_bytes()[..], &frame].concat())
+            }
         }
     }
 }

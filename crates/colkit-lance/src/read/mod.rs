@@ -8,15 +8,18 @@ mod shaped;
 pub(crate) use column::ColumnReader;
 pub(crate) use lane::Pieces;
 
+use crate::bloom::Filter;
 use crate::container::{ColumnMetadata, Container, Version};
 use crate::coroutine::{BoxFuture, Io};
 use crate::encoding::Registry;
 use crate::rows::Rows;
 use crate::schema::{Fields, Kind, Node};
-use crate::trust::{self, Statistics, Zone, Zones};
+use crate::trust::{self, BloomFilters, Statistics, Zone, Zones};
 use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
 use colkit_core::{ColumnStatistics, Error, Limits, Result};
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// An open file and what has been understood of it so far.
 pub(crate) struct LanceFile {
@@ -27,6 +30,8 @@ pub(crate) struct LanceFile {
     /// Of the top-level columns; empty if the file has none.
     pub statistics: Vec<ColumnStatistics>,
     zones: OnceLock<Option<Arc<Zones>>>,
+    /// Bloom filters of the columns that were asked for.
+    filters: Mutex<HashMap<usize, Option<Arc<Vec<Filter>>>>>,
     readers: Vec<OnceLock<Arc<ColumnReader>>>,
 }
 
@@ -35,7 +40,8 @@ impl LanceFile {
         let mut readers = Vec::new();
         readers.resize_with(container.column_count(), OnceLock::new);
         let (statistics, zones) = (Vec::new(), OnceLock::new());
-        LanceFile { container, fields, registry, limits, statistics, zones, readers }
+        let filters = Mutex::default();
+        LanceFile { container, fields, registry, limits, statistics, zones, filters, readers }
     }
 
     /// Reads the statistics of a file that has some.
@@ -43,6 +49,12 @@ impl LanceFile {
         let found = trust::load::<Statistics>(&self.container, io, &self.fields.own, trust::STATISTICS).await?;
         let columns = found.map(|s| s.columns).filter(|c| c.len() == self.fields.roots.len());
         self.statistics = columns.iter().flatten().map(Zone::statistics).collect();
+        // Bounds of decimals are integers without their point: of use to pruning alone.
+        for (statistics, field) in self.statistics.iter_mut().zip(self.fields.schema.fields()) {
+            if matches!(field.data_type(), DataType::Decimal128(_, _)) {
+                (statistics.min, statistics.max) = (None, None);
+            }
+        }
         Ok(())
     }
 
@@ -54,6 +66,20 @@ impl LanceFile {
         let found = trust::load::<Zones>(&self.container, io, &self.fields.own, trust::ZONES).await?;
         let found = found.filter(|z| z.rows_per_zone > 0 && z.columns.len() == self.fields.roots.len());
         Ok(self.zones.get_or_init(|| found.map(Arc::new)).clone())
+    }
+
+    /// The bloom filters of a top-level column that has some, one per zone.
+    pub async fn filters(&self, io: &Io, column: usize) -> Result<Option<Arc<Vec<Filter>>>> {
+        if let Some(known) = self.filters.lock().ok().and_then(|known| known.get(&column).cloned()) {
+            return Ok(known);
+        }
+        let key = format!("{}{column}", trust::BLOOM);
+        let found = trust::load::<BloomFilters>(&self.container, io, &self.fields.own, &key).await?;
+        let found = found.map(|f| Arc::new(f.filters.into_iter().map(Filter).collect::<Vec<_>>()));
+        if let Ok(mut known) = self.filters.lock() {
+            known.insert(column, found.clone());
+        }
+        Ok(found)
     }
 
     /// Makes the metadata of these columns known, in one go.

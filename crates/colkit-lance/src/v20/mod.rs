@@ -4,7 +4,7 @@
 //! stored without the leading 0 and carry nulls (see [`ends`]).
 
 mod ends;
-mod messages;
+pub(crate) mod messages;
 mod read;
 mod tree;
 

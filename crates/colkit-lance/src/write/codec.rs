@@ -3,24 +3,31 @@
 //! A codec turns a range of a page's values into the value buffers of one chunk, and says how large chunks may be.
 //! What it makes is what reading's `compressive` decodes.
 
-use super::messages_of::{bitpacked, byte_stream_split, fixed_size_list, flat, fsst, general, rle, variable};
-use super::values::{Fixed, Lists, Variable};
+use super::messages_of::{
+    bitpacked, byte_stream_split, fixed_size_list, flat, fsst, general, packed_struct, rle, variable,
+};
+use super::values::{Fixed, Lists, Records, Variable};
 use crate::codec::bitpack::{GROUP, Word, pack, words};
-use crate::codec::general::Scheme;
+use crate::codec::fsst::Compressor;
+use crate::codec::general::Packer;
 use crate::v21::messages::CompressiveEncoding;
 use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
 use colkit_core::{Error, Result};
 use std::ops::Range;
 
-/// Most values of a chunk.
-pub(super) const MOST_VALUES: usize = 4096;
-
-/// Bytes that a chunk of plain values should have: little enough to read one for a single value.
-const PLAIN_BYTES: usize = 8 << 10;
-
-/// Bytes of values that are compressed together.
-const GENERAL_BYTES: usize = 48 << 10;
+/// How large chunks may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunking {
+    /// Most values of a chunk, a power of two.
+    pub most_values: usize,
+    /// Bytes that a chunk of plain values should have: little enough to read one for a single value.
+    pub plain: usize,
+    /// Bytes of values that should be compressed together.
+    pub general: usize,
+    /// Whether the words of chunks have 32 bits, so that chunks may have more than 32 KiB.
+    pub large: bool,
+}
 
 /// How to encode the values of a chunk.
 pub(super) trait Codec {
@@ -43,11 +50,6 @@ pub(super) trait Codec {
 
     /// Bytes before any general compression, as far as they can be known without encoding.
     fn bytes(&self, items: &Range<usize>) -> usize;
-
-    /// What [`Codec::bytes`] should not exceed.
-    fn target(&self) -> usize {
-        PLAIN_BYTES
-    }
 
     /// The value buffers of a chunk with these values.
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>>;
@@ -123,10 +125,6 @@ impl Codec for Bitpacked<'_> {
         items.len() * self.0.width
     }
 
-    fn target(&self) -> usize {
-        usize::MAX
-    }
-
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
         Ok(vec![match self.0.width {
             1 => self.group::<u8>(items),
@@ -140,6 +138,31 @@ impl Codec for Bitpacked<'_> {
 /// Runs of one value: the values, and how often each occurs.
 pub(super) struct Runs<'a>(pub &'a Fixed);
 
+impl Runs<'_> {
+    /// Runs of all values.
+    pub fn count(&self) -> usize {
+        self.ends_of(0..self.0.len()).len()
+    }
+
+    /// The runs of these values: where each ends.
+    fn ends<T: Word + PartialEq>(&self, items: Range<usize>) -> Vec<usize> {
+        let values = words::<T>(self.0.get(items));
+        let changes = values.iter().zip(values.iter().skip(1)).enumerate().filter(|(_, (a, b))| a != b);
+        let mut ends: Vec<usize> = changes.map(|(i, _)| i + 1).collect();
+        ends.extend((!values.is_empty()).then_some(values.len()));
+        ends
+    }
+
+    fn ends_of(&self, items: Range<usize>) -> Vec<usize> {
+        match self.0.width {
+            1 => self.ends::<u8>(items),
+            2 => self.ends::<u16>(items),
+            4 => self.ends::<u32>(items),
+            _ => self.ends::<u64>(items),
+        }
+    }
+}
+
 impl Codec for Runs<'_> {
     fn message(&self) -> CompressiveEncoding {
         rle(self.0.width as u64 * 8)
@@ -150,33 +173,20 @@ impl Codec for Runs<'_> {
     }
 
     fn bytes(&self, items: &Range<usize>) -> usize {
-        let mut last: &[u8] = &[];
-        let mut runs = 0;
-        for value in self.0.get(items.clone()).chunks_exact(self.0.width.max(1)) {
-            runs += usize::from(value != last);
-            last = value;
-        }
-        (runs + items.len() / 255) * (self.0.width + 1)
+        (self.ends_of(items.clone()).len() + items.len() / 255) * (self.0.width + 1)
     }
 
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
         let (mut values, mut lengths) = (Vec::new(), Vec::new());
-        let mut last: &[u8] = &[];
-        let mut length = 0u8;
-        for value in self.0.get(items).chunks_exact(self.0.width.max(1)) {
-            if value == last && length < u8::MAX {
-                length += 1;
-                continue;
-            }
-            if length > 0 {
-                values.extend_from_slice(last);
+        let mut start = 0;
+        for end in self.ends_of(items.clone()) {
+            let value = self.0.get(items.start + start..items.start + start + 1);
+            while start < end {
+                let length = u8::try_from(end - start).unwrap_or(u8::MAX);
+                values.extend_from_slice(value);
                 lengths.push(length);
+                start += usize::from(length);
             }
-            (last, length) = (value, 1);
-        }
-        if length > 0 {
-            values.extend_from_slice(last);
-            lengths.push(length);
         }
         Ok(vec![values, lengths])
     }
@@ -195,9 +205,12 @@ impl Codec for Split<'_> {
     }
 
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
+        let mut streams = Vec::with_capacity(items.len() * self.0.width);
         let values = self.0.get(items);
-        let stream = |byte: usize| values.iter().skip(byte).step_by(self.0.width.max(1)).copied();
-        Ok(vec![(0..self.0.width).flat_map(stream).collect()])
+        for byte in 0..self.0.width {
+            streams.extend(values.iter().skip(byte).step_by(self.0.width.max(1)));
+        }
+        Ok(vec![streams])
     }
 }
 
@@ -244,15 +257,15 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    pub fn new(texts: &Variable) -> Self {
-        let (table, coded) = crate::codec::fsst::compress(texts.len(), |i| texts.get(i));
-        let mut offsets = vec![0];
-        let mut data = Vec::new();
-        for value in coded {
-            data.extend_from_slice(&value);
-            offsets.push(data.len());
+    /// The texts, coded by symbols made for them.
+    pub fn new(texts: &Variable, compressor: &Compressor) -> Self {
+        let mut coded = Variable { offsets: Vec::with_capacity(texts.len() + 1), data: Vec::new(), large: texts.large };
+        coded.offsets.push(0);
+        for i in 0..texts.len() {
+            compressor.append(texts.get(i), &mut coded.data);
+            coded.offsets.push(coded.data.len());
         }
-        Symbols { table: table.into(), coded: Variable { offsets, data, large: texts.large } }
+        Symbols { table: compressor.table().into(), coded }
     }
 }
 
@@ -267,6 +280,23 @@ impl Codec for Symbols {
 
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
         Texts(&self.coded).encode(items)
+    }
+}
+
+/// The members of packed structs, record by record.
+pub(super) struct Packed<'a>(pub &'a Records);
+
+impl Codec for Packed<'_> {
+    fn message(&self) -> CompressiveEncoding {
+        packed_struct(&self.0.bits)
+    }
+
+    fn bytes(&self, items: &Range<usize>) -> usize {
+        Flat(&self.0.fixed).bytes(items)
+    }
+
+    fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
+        Flat(&self.0.fixed).encode(items)
     }
 }
 
@@ -306,15 +336,14 @@ impl Codec for Wide<'_> {
 }
 
 /// The first buffer of another encoding, compressed.
-pub(super) struct General<C> {
+pub(super) struct General<'a, C> {
     pub inner: C,
-    pub scheme: Scheme,
-    pub level: i32,
+    pub packer: &'a Packer,
 }
 
-impl<C: Codec> Codec for General<C> {
+impl<C: Codec> Codec for General<'_, C> {
     fn message(&self) -> CompressiveEncoding {
-        general(self.inner.message(), self.scheme)
+        general(self.inner.message(), self.packer.scheme)
     }
 
     fn buffers(&self) -> usize {
@@ -333,14 +362,10 @@ impl<C: Codec> Codec for General<C> {
         self.inner.bytes(items)
     }
 
-    fn target(&self) -> usize {
-        GENERAL_BYTES
-    }
-
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
         let mut buffers = self.inner.encode(items)?;
         if let Some(first) = buffers.first_mut() {
-            *first = self.scheme.compress(first, self.level)?;
+            *first = self.packer.pack(first)?;
         }
         Ok(buffers)
     }

@@ -9,6 +9,8 @@
 
 use crate::container::messages::{Any, ColumnMetadata, DirectEncoding, Encoding, Location, Page};
 use crate::container::{MAGIC, Version};
+use crate::trust::BlobChecksum;
+use arrow::array::{Array, ArrayRef, AsArray};
 use bytes::Bytes;
 use colkit_core::{Error, Result, Sink};
 use prost::Message;
@@ -31,14 +33,33 @@ pub(super) struct PageBytes {
     pub buffers: Vec<Vec<u8>>,
     /// The message of its layout.
     pub layout: Vec<u8>,
-    /// Top-level rows.
+    /// Rows as the page counts them.
     pub rows: u64,
+    /// Rows of the table.
+    pub top_rows: u64,
+    /// Values that are written before the page, which says where they are.
+    pub blobs: Option<Blobs>,
+}
+
+impl PageBytes {
+    pub fn new(buffers: Vec<Vec<u8>>, layout: Vec<u8>) -> Self {
+        PageBytes { buffers, layout, rows: 0, top_rows: 0, blobs: None }
+    }
+}
+
+/// Values outside of pages, and the levels of a column without lists.
+pub(super) struct Blobs {
+    /// Of type `LargeBinary`.
+    pub values: ArrayRef,
+    pub def: Option<Vec<u16>>,
+    pub layers: Vec<i32>,
 }
 
 /// A file being written.
 pub(super) struct Output {
     sink: Box<dyn Sink>,
     at: u64,
+    version: Version,
 }
 
 /// A page as its column lists it, and the checksums of its buffers.
@@ -46,11 +67,19 @@ pub(super) struct Output {
 pub(super) struct WrittenPage {
     pub page: Page,
     pub crc32: Vec<u32>,
+    pub blobs: Vec<BlobChecksum>,
+}
+
+/// A column as its metadata lists it.
+pub(super) struct WrittenColumn {
+    pub pages: Vec<Page>,
+    /// Whether its values lie outside of its pages and the column's own encoding has to say so, as in 2.0.
+    pub blob: bool,
 }
 
 impl Output {
-    pub fn new(sink: Box<dyn Sink>) -> Self {
-        Output { sink, at: 0 }
+    pub fn new(sink: Box<dyn Sink>, version: Version) -> Self {
+        Output { sink, at: 0, version }
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<Place> {
@@ -72,35 +101,64 @@ impl Output {
         self.write(bytes)
     }
 
+    /// Writes values that lie outside of pages; returns where each is, as its page describes it.
+    fn blobs(&mut self, blobs: &Blobs, checksums: &mut Vec<BlobChecksum>) -> Result<Vec<(u64, u64)>> {
+        let values = blobs.values.as_binary::<i64>();
+        let mut places = Vec::with_capacity(values.len());
+        for (i, value) in values.iter().enumerate() {
+            let level = blobs.def.as_ref().and_then(|d| d.get(i)).copied().unwrap_or(0);
+            places.push(match (value, self.version) {
+                (Some([]), _) => (0, 0),
+                (Some(bytes), _) => {
+                    let place = self.buffer(bytes)?;
+                    let crc32 = crc32fast::hash(bytes);
+                    checksums.push(BlobChecksum { position: place.position, size: place.size, crc32 });
+                    (place.position, place.size)
+                }
+                (None, Version::V2_0) => (1, 0),
+                (None, Version::V2_1 | Version::V2_2 | Version::V2_3) => (u64::from(level.max(1)) << 16, 0),
+            });
+        }
+        Ok(places)
+    }
+
     /// Writes a page's buffers. `first_row` is the number of its first row.
-    pub fn page(&mut self, page: &PageBytes, first_row: u64) -> Result<WrittenPage> {
+    pub fn page(&mut self, mut page: PageBytes, first_row: u64) -> Result<WrittenPage> {
+        let mut blobs = Vec::new();
+        if let Some(values) = &page.blobs {
+            let places = self.blobs(values, &mut blobs)?;
+            (page.layout, page.buffers) = match self.version {
+                Version::V2_0 => super::v20::describe_blobs(&places),
+                version => super::page::describe_blobs(&places, values, version)?,
+            };
+        }
         let places = page.buffers.iter().map(|b| self.buffer(b)).collect::<Result<Vec<_>>>()?;
         let crc32 = page.buffers.iter().map(|b| crc32fast::hash(b)).collect();
+        let (name, priority) = match self.version {
+            Version::V2_0 => ("/lance.encodings.ArrayEncoding", 0),
+            Version::V2_1 | Version::V2_2 | Version::V2_3 => ("/lance.encodings21.PageLayout", first_row),
+        };
         let page = Page {
             buffer_offsets: places.iter().map(|p| p.position).collect(),
             buffer_sizes: places.iter().map(|p| p.size).collect(),
             length: page.rows,
-            encoding: Some(direct("/lance.encodings21.PageLayout", page.layout.clone().into())),
-            priority: first_row,
+            encoding: Some(direct(name, page.layout.into())),
+            priority,
         };
-        Ok(WrittenPage { page, crc32 })
+        Ok(WrittenPage { page, crc32, blobs })
     }
 
     /// Writes everything after the buffers and makes the file visible; returns its size.
-    pub fn finish(
-        mut self,
-        version: Version,
-        descriptor: &[u8],
-        columns: Vec<Vec<Page>>,
-        globals: Vec<Place>,
-    ) -> Result<u64> {
+    pub fn finish(mut self, descriptor: &[u8], columns: Vec<WrittenColumn>, globals: Vec<Place>) -> Result<u64> {
         self.align()?;
         let mut global_places = vec![self.write(descriptor)?];
         global_places.extend(globals);
         let metadata_at = self.at;
         let mut column_places = Vec::with_capacity(columns.len());
-        for pages in columns {
-            let encoding = direct("/lance.encodings.ColumnEncoding", Bytes::from_static(&[0x0A, 0x00]));
+        for WrittenColumn { pages, blob } in columns {
+            // The message `values {}`, or `blob { inner: values {} }`.
+            let message: &'static [u8] = if blob { &[0x1A, 0x04, 0x0A, 0x02, 0x0A, 0x00] } else { &[0x0A, 0x00] };
+            let encoding = direct("/lance.encodings.ColumnEncoding", Bytes::from_static(message));
             let column = ColumnMetadata { encoding: Some(encoding), pages, ..ColumnMetadata::default() };
             column_places.push(self.write(&column.encode_to_vec())?);
         }
@@ -112,7 +170,7 @@ impl Output {
         }
         footer.extend(count(global_places.len())?.to_le_bytes());
         footer.extend(count(column_places.len())?.to_le_bytes());
-        let (major, minor) = version.numbers();
+        let (major, minor) = self.version.numbers();
         footer.extend(major.to_le_bytes());
         footer.extend(minor.to_le_bytes());
         footer.extend(MAGIC);
@@ -121,6 +179,12 @@ impl Output {
         self.sink.commit()?;
         Ok(size)
     }
+}
+
+/// A page of a 2.0 file that has no buffers.
+pub(super) fn page_without_buffers(layout: Vec<u8>, length: u64) -> Page {
+    let encoding = Some(direct("/lance.encodings.ArrayEncoding", layout.into()));
+    Page { length, encoding, ..Page::default() }
 }
 
 fn table(places: &[Place]) -> Vec<u8> {

@@ -13,9 +13,11 @@ use super::codec::push_offset;
 use super::messages_of::{flat, variable};
 use super::mini_block::Dictionary;
 use super::values::{Fixed, Values, Variable};
+use ahash::RandomState;
 use arrow::array::{Array, ArrayRef, AsArray};
 use colkit_core::{Error, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 /// Values as indices into a dictionary.
 pub(super) struct Indexed {
@@ -30,22 +32,26 @@ const FEWEST: usize = 100;
 const MOST: usize = 100_000;
 
 /// Values that are looked at before all are.
-const SAMPLE: usize = 1024;
+const SAMPLE: usize = 2048;
+
+/// Whether a dictionary may need fewer than `otherwise` bytes, by a look at some values.
+fn promises<T: Eq + Hash>(count: usize, value: impl Fn(usize) -> T, otherwise: usize) -> bool {
+    if count < FEWEST {
+        return false;
+    }
+    let sample = (0..count).step_by((count / SAMPLE).max(1));
+    let (looked_at, distinct) = (sample.clone().count(), sample.map(value).collect::<HashSet<_, RandomState>>().len());
+    // Compression may halve the bits that indices have.
+    let bits = usize::try_from(distinct.max(2).ilog2()).unwrap_or(0);
+    distinct * 10 <= looked_at * 9 && bits * count / 16 < otherwise
+}
 
 /// A dictionary of the values at `0..count`: which value each entry stands for, and the index of each value. `None`
 /// if too few repeat.
-fn collect<'a>(count: usize, value: impl Fn(usize) -> &'a [u8]) -> Option<(Vec<usize>, Vec<u8>)> {
-    if count < FEWEST {
-        return None;
-    }
-    let sample = (0..count).step_by((count / SAMPLE).max(1));
-    let (looked_at, distinct) = (sample.clone().count(), sample.map(&value).collect::<std::collections::HashSet<_>>());
-    if distinct.len() * 10 > looked_at * 9 {
-        return None;
-    }
-    let most = (count / 2).min(MOST);
-    let mut known: HashMap<&[u8], u32> = HashMap::new();
-    let (mut entries, mut indices) = (Vec::new(), Vec::with_capacity(count * 4));
+fn collect<T: Eq + Hash>(count: usize, value: impl Fn(usize) -> T, divisor: usize) -> Option<(Vec<usize>, Vec<u32>)> {
+    let most = (count / divisor.max(1)).min(MOST);
+    let mut known: HashMap<T, u32, RandomState> = HashMap::default();
+    let (mut entries, mut indices) = (Vec::new(), Vec::with_capacity(count));
     for item in 0..count {
         let next = u32::try_from(entries.len()).ok()?;
         let index = *known.entry(value(item)).or_insert(next);
@@ -55,22 +61,64 @@ fn collect<'a>(count: usize, value: impl Fn(usize) -> &'a [u8]) -> Option<(Vec<u
             }
             entries.push(item);
         }
-        indices.extend(index.to_le_bytes());
+        indices.push(index);
     }
     Some((entries, indices))
 }
 
-pub(super) fn of_fixed(fixed: &Fixed) -> Option<Indexed> {
-    let (entries, indices) = collect(fixed.len(), |i| fixed.get(i..i + 1))?;
-    let bytes = entries.iter().flat_map(|i| fixed.get(*i..*i + 1)).copied().collect();
-    let dictionary = Dictionary { message: flat(fixed.width as u64 * 8), bytes, items: entries.len() };
-    Some(Indexed { indices: Fixed { width: 4, data: indices }, dictionary })
+/// When a dictionary is worth it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    /// Bytes that the values need without one.
+    pub otherwise: usize,
+    /// It has at most this share of the values.
+    pub divisor: usize,
 }
 
-pub(super) fn of_texts(texts: &Variable) -> Option<Indexed> {
-    let (entries, indices) = collect(texts.len(), |i| texts.get(i))?;
+/// The entries and indices of a dictionary that may be worth it.
+fn promising<T: Eq + Hash>(count: usize, value: impl Fn(usize) -> T, terms: Terms) -> Option<(Vec<usize>, Vec<u32>)> {
+    if promises(count, &value, terms.otherwise) { collect(count, value, terms.divisor) } else { None }
+}
+
+/// Indices of as few bytes as they need.
+fn narrow(indices: &[u32], entries: usize) -> Fixed {
+    let width = match entries {
+        0..=0x100 => 1,
+        0x101..=0x1_0000 => 2,
+        _ => 4,
+    };
+    let data = indices.iter().flat_map(|i| i.to_le_bytes().into_iter().take(width)).collect();
+    Fixed { width, data }
+}
+
+/// The values by a dictionary that may be worth it.
+pub(super) fn of_fixed(fixed: &Fixed, terms: Terms) -> Option<Indexed> {
+    let bytes = |i: usize| fixed.get(i..i + 1);
+    let word = |i: usize| u64::from_le_bytes(bytes(i).try_into().unwrap_or_default());
+    let half = |i: usize| u32::from_le_bytes(bytes(i).try_into().unwrap_or_default());
+    let double = |i: usize| u128::from_le_bytes(bytes(i).try_into().unwrap_or_default());
+    let (entries, indices) = match fixed.width {
+        4 => promising(fixed.len(), half, terms),
+        8 => promising(fixed.len(), word, terms),
+        16 => promising(fixed.len(), double, terms),
+        32 => promising(fixed.len(), bytes, terms),
+        _ => None,
+    }?;
+    let values = entries.iter().flat_map(|i| bytes(*i)).copied().collect();
+    let dictionary = Dictionary { message: flat(fixed.width as u64 * 8), bytes: values, items: entries.len() };
+    Some(Indexed { indices: narrow(&indices, entries.len()), dictionary })
+}
+
+/// Which text each entry of a dictionary stands for, and the index of each text, if one may be worth it.
+pub(super) fn entries(texts: &Variable, terms: Terms) -> Option<(Vec<usize>, Vec<u32>)> {
+    promising(texts.len(), |i| texts.get(i), terms)
+}
+
+/// The texts by a dictionary that may be worth it.
+pub(super) fn of_texts(texts: &Variable, terms: Terms) -> Option<Indexed> {
+    let (entries, indices) = entries(texts, terms)?;
     let dictionary = block(entries.len(), texts.large, |n| entries.get(n).map_or(&[], |i| texts.get(*i))).ok()?;
-    Some(Indexed { indices: Fixed { width: 4, data: indices }, dictionary })
+    Some(Indexed { indices: narrow(&indices, entries.len()), dictionary })
 }
 
 /// The indices and values of a dictionary array.

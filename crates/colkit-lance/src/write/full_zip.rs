@@ -9,10 +9,11 @@
 
 use super::codec::push_offset;
 use super::levels::Shredded;
-use super::messages_of::{fixed_size_list, flat, fsst, general, variable};
+use super::messages_of::{Member, fixed_size_list, flat, fsst, general, variable, variable_packed_struct};
 use super::mini_block::Encoded;
 use super::values::{Fixed, Lists, Variable};
-use crate::codec::general::Scheme;
+use crate::codec::fsst::Compressor;
+use crate::codec::general::Packer;
 use crate::v21::messages::{CompressiveEncoding, Details, FullZipLayout, Layout, PageLayout};
 use arrow::buffer::BooleanBuffer;
 use colkit_core::{Error, Result};
@@ -132,27 +133,23 @@ pub(super) fn encode_lists(page: &Shredded, lists: &Lists) -> Result<Encoded> {
 }
 
 /// How each value of a page of texts is stored.
-pub(super) enum Texts {
+pub(super) enum Texts<'a> {
     Plain,
-    Symbols,
-    General(Scheme, i32),
+    Symbols(Box<Compressor>),
+    General(&'a Packer),
+    /// Packed structs of these members.
+    Packed(Vec<Member>),
 }
 
-pub(super) fn encode_texts(page: &Shredded, texts: &Variable, how: &Texts) -> Result<Encoded> {
+pub(super) fn encode_texts(page: &Shredded, texts: &Variable, how: &Texts<'_>) -> Result<Encoded> {
     let control = Control::of(page);
-    let mut coded = Vec::new();
     let message = match how {
         Texts::Plain => variable(texts.large),
-        Texts::Symbols => {
-            let (table, codes) = crate::codec::fsst::compress(texts.len(), |i| texts.get(i));
-            coded = codes;
-            fsst(table.into(), texts.large)
-        }
-        Texts::General(scheme, level) => {
-            coded = (0..texts.len()).map(|i| scheme.compress(texts.get(i), *level)).collect::<Result<_>>()?;
-            general(variable(texts.large), *scheme)
-        }
+        Texts::Symbols(symbols) => fsst(symbols.table().into(), texts.large),
+        Texts::General(packer) => general(variable(texts.large), packer.scheme),
+        Texts::Packed(members) => variable_packed_struct(members),
     };
+    let mut scratch = Vec::new();
     let (mut data, mut starts) = (Vec::with_capacity(texts.data.len() + 5 * page.entries), Vec::new());
     let mut item = 0;
     for entry in 0..page.entries {
@@ -162,7 +159,18 @@ pub(super) fn encode_texts(page: &Shredded, texts: &Variable, how: &Texts) -> Re
         control.push(page, entry, &mut data);
         if page.visible(entry) {
             if page.def.as_ref().and_then(|d| d.get(entry)).is_none_or(|d| *d == 0) {
-                let value = coded.get(item).map_or_else(|| texts.get(item), Vec::as_slice);
+                scratch.clear();
+                let value = match how {
+                    Texts::Plain | Texts::Packed(_) => texts.get(item),
+                    Texts::Symbols(symbols) => {
+                        symbols.append(texts.get(item), &mut scratch);
+                        &scratch
+                    }
+                    Texts::General(packer) => {
+                        scratch = packer.pack(texts.get(item))?;
+                        &scratch
+                    }
+                };
                 push_offset(&mut data, value.len(), texts.large)?;
                 data.extend_from_slice(value);
             }

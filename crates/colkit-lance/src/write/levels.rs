@@ -5,11 +5,13 @@
 //! outermost thing that is null or empty. Entries that stand for a list without items, or for something null around a
 //! list, have no value; what Arrow keeps under them is dropped.
 
+use crate::schema::is_packed;
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::buffer::NullBuffer;
 use arrow::compute::take;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field, FieldRef};
 use colkit_core::{Error, Result};
+use std::sync::Arc;
 
 /// The numbers of layers in the file.
 const ALL_VALID_ITEM: i32 = 1;
@@ -39,26 +41,63 @@ pub(super) struct Shredded {
 }
 
 impl Shredded {
+    /// Values without levels.
+    pub fn plain(values: ArrayRef) -> Shredded {
+        let (layers, entries) = (vec![ALL_VALID_ITEM], values.len());
+        let (max_rep, max_visible, nullable_around_list) = (0, 0, false);
+        Shredded { layers, rep: None, def: None, entries, max_rep, max_visible, nullable_around_list, values }
+    }
+
     /// Whether this entry has a value.
     pub fn visible(&self, entry: usize) -> bool {
         self.def.as_ref().and_then(|d| d.get(entry)).is_none_or(|d| *d <= self.max_visible)
     }
 }
 
+/// A field on the way from the top to a leaf.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub array: ArrayRef,
+    /// Whether the schema allows nulls here.
+    pub nullable: bool,
+}
+
 /// The paths from a top-level array to each of its leaves, in the order of the columns.
-pub(super) fn paths(top: &ArrayRef) -> Vec<Vec<ArrayRef>> {
-    let below: Vec<ArrayRef> = match top.data_type() {
-        DataType::Struct(_) => top.as_struct().columns().to_vec(),
-        DataType::List(_) => vec![top.as_list::<i32>().values().clone()],
-        DataType::LargeList(_) => vec![top.as_list::<i64>().values().clone()],
+pub(super) fn paths(field: &Field, top: &ArrayRef) -> Vec<Vec<Step>> {
+    let below: Vec<(&FieldRef, ArrayRef)> = match field.data_type() {
+        DataType::Struct(members) if !is_packed(field.metadata()) => {
+            members.iter().zip(top.as_struct().columns().iter().cloned()).collect()
+        }
+        DataType::List(item) => vec![(item, top.as_list::<i32>().values().clone())],
+        DataType::LargeList(item) => vec![(item, top.as_list::<i64>().values().clone())],
+        DataType::Map(entries, _) => vec![(entries, Arc::new(top.as_map().entries().clone()))],
+        DataType::FixedSizeList(item, _) if is_struct(item) => {
+            let lists = top.as_fixed_size_list();
+            let from = usize::try_from(lists.value_offset(0)).unwrap_or(0);
+            let each = usize::try_from(lists.value_length()).unwrap_or(0);
+            vec![(item, lists.values().slice(from, lists.len() * each))]
+        }
         _ => Vec::new(),
     };
+    let step = Step { array: top.clone(), nullable: field.is_nullable() };
     if below.is_empty() {
-        return vec![vec![top.clone()]];
+        return vec![vec![step]];
     }
-    let mut all: Vec<Vec<ArrayRef>> = below.iter().flat_map(paths).collect();
-    all.iter_mut().for_each(|path| path.insert(0, top.clone()));
+    let mut all: Vec<Vec<Step>> = below.iter().flat_map(|(field, array)| paths(field, array)).collect();
+    all.iter_mut().for_each(|path| path.insert(0, step.clone()));
     all
+}
+
+fn is_struct(field: &Field) -> bool {
+    is_struct_type(field.data_type())
+}
+
+fn is_struct_type(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Struct(_))
+}
+
+fn is_list(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::List(_) | DataType::LargeList(_) | DataType::Map(_, _))
 }
 
 /// One layer on the way down.
@@ -73,6 +112,8 @@ struct Layer<'a> {
     empty_level: u16,
     /// Its number, counted from the innermost list; 0 for items.
     rep: u16,
+    /// Items of each, in fixed-size lists of structs.
+    each: Option<usize>,
 }
 
 fn list_offsets(array: &ArrayRef) -> Result<Option<Vec<usize>>> {
@@ -84,19 +125,23 @@ fn list_offsets(array: &ArrayRef) -> Result<Option<Vec<usize>>> {
         DataType::LargeList(_) => {
             array.as_list::<i64>().value_offsets().iter().map(|o| at(*o)).collect::<Result<_>>()?
         }
+        DataType::Map(_, _) => array.as_map().value_offsets().iter().map(|o| at((*o).into())).collect::<Result<_>>()?,
         _ => return Ok(None),
     }))
 }
 
 /// The layers of a path, outermost first as the path, with their levels.
-fn layers(path: &[ArrayRef]) -> Result<Vec<Layer<'_>>> {
+fn layers(path: &[Step]) -> Result<Vec<Layer<'_>>> {
     let mut layers: Vec<Layer<'_>> = Vec::with_capacity(path.len());
-    for array in path {
+    for (depth, Step { array, nullable }) in path.iter().enumerate() {
+        let around_list = path.iter().skip(depth + 1).any(|s| is_list(s.array.data_type()));
         let nulls = array.logical_nulls().filter(|n| n.null_count() > 0);
         let offsets = list_offsets(array)?;
         // Real writers push the nulls of a struct into its members; their readers may count on it.
         let inherited = layers.last().is_some_and(|l: &Layer| l.number == NULLABLE_ITEM);
-        let nullable = nulls.is_some() || inherited;
+        // Lance's readers count wrongly where a struct around lists has nulls in some pages and none in others.
+        let always = *nullable && around_list && is_struct_type(array.data_type());
+        let nullable = nulls.is_some() || inherited || always;
         let number = match &offsets {
             None if nullable => NULLABLE_ITEM,
             None => ALL_VALID_ITEM,
@@ -112,7 +157,11 @@ fn layers(path: &[ArrayRef]) -> Result<Vec<Layer<'_>>> {
                 }
             }
         };
-        layers.push(Layer { array, nulls, offsets, number, null_level: 0, empty_level: 0, rep: 0 });
+        let each = match array.data_type() {
+            DataType::FixedSizeList(item, n) if is_struct(item) => usize::try_from(*n).ok(),
+            _ => None,
+        };
+        layers.push(Layer { array, nulls, offsets, number, null_level: 0, empty_level: 0, rep: 0, each });
     }
     let (mut level, mut lists) = (0, 0);
     for layer in layers.iter_mut().rev() {
@@ -180,6 +229,14 @@ impl Entries {
         }
     }
 
+    /// Replaces fixed-size lists by their items, those of null lists too.
+    fn repeat(&mut self, each: usize) {
+        let items = |slot: usize| (0..each).map(move |i| if slot == NONE { NONE } else { slot * each + i });
+        self.slots = self.slots.iter().flat_map(|slot| items(*slot)).collect();
+        self.rep = self.rep.iter().flat_map(|rep| std::iter::repeat_n(*rep, each)).collect();
+        self.def = self.def.iter().flat_map(|def| std::iter::repeat_n(*def, each)).collect();
+    }
+
     fn push_none(&mut self, rep: u16, def: u16) {
         self.slots.push(NONE);
         self.rep.push(rep);
@@ -188,7 +245,7 @@ impl Entries {
 }
 
 /// The values and levels of the leaf at the end of a path.
-pub(super) fn shred(path: &[ArrayRef]) -> Result<Shredded> {
+pub(super) fn shred(path: &[Step]) -> Result<Shredded> {
     let layers = layers(path)?;
     let Some((top, leaf)) = layers.first().zip(layers.last()) else {
         return Err(Error::data("bad_values", "a column without arrays"));
@@ -200,6 +257,7 @@ pub(super) fn shred(path: &[ArrayRef]) -> Result<Shredded> {
     let max_visible = inside.map(|l| l.null_level).max().unwrap_or(0);
     let nullable_around_list = layers.iter().take(last_list.unwrap_or(0)).any(|l| l.number == NULLABLE_ITEM);
     let numbers = layers.iter().rev().map(|l| l.number).collect();
+    let each: usize = layers.iter().filter_map(|l| l.each).product();
     let rows = top.array.len();
     let shredded = |rep, def, entries, values| Shredded {
         layers: numbers,
@@ -212,7 +270,7 @@ pub(super) fn shred(path: &[ArrayRef]) -> Result<Shredded> {
         values,
     };
     if max_def == 0 && max_rep == 0 {
-        return Ok(shredded(None, None, rows, leaf.array.clone()));
+        return Ok(shredded(None, None, rows * each, leaf.array.clone()));
     }
     let mut entries = Entries { slots: (0..rows).collect(), rep: vec![max_rep; rows], def: vec![0; rows] };
     for (depth, layer) in layers.iter().enumerate() {
@@ -220,6 +278,9 @@ pub(super) fn shred(path: &[ArrayRef]) -> Result<Shredded> {
             (Some(offsets), _) => entries.list(layer, offsets),
             (None, Some(nulls)) => entries.item(nulls, layer.null_level, last_list.is_some_and(|l| depth < l)),
             (None, None) => {}
+        }
+        if let Some(each) = layer.each {
+            entries.repeat(each);
         }
     }
     let values = visible_values(leaf.array, &entries.slots)?;
@@ -248,10 +309,9 @@ mod tests {
     use super::*;
     use arrow::array::{Int32Array, ListArray, StructArray};
     use arrow::datatypes::Int32Type;
-    use std::sync::Arc;
 
     fn shredded(array: ArrayRef) -> Shredded {
-        let paths = paths(&array);
+        let paths = paths(&Field::new("top", array.data_type().clone(), true), &array);
         assert_eq!(paths.len(), 1);
         shred(&paths[0]).unwrap()
     }
@@ -275,7 +335,7 @@ mod tests {
     #[test]
     fn null_structs_hide_their_members() {
         let member: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), Some(9), None]));
-        let fields = vec![arrow::datatypes::Field::new("a", DataType::Int32, true)].into();
+        let fields = vec![Field::new("a", DataType::Int32, true)].into();
         let nulls = NullBuffer::from(vec![true, false, true]);
         let found = shredded(Arc::new(StructArray::new(fields, vec![member], Some(nulls))));
         assert_eq!((found.layers, found.def.unwrap()), (vec![3, 3], vec![0, 2, 1]));
@@ -285,7 +345,7 @@ mod tests {
     #[test]
     fn three_lists_deep() {
         let list = |offsets: Vec<i32>, items: ArrayRef| -> ArrayRef {
-            let field = Arc::new(arrow::datatypes::Field::new("item", items.data_type().clone(), true));
+            let field = Arc::new(Field::new("item", items.data_type().clone(), true));
             Arc::new(ListArray::new(field, arrow::buffer::OffsetBuffer::new(offsets.into()), items, None))
         };
         let items: ArrayRef = Arc::new(Int32Array::from(vec![0, 1, 2, 3, 4]));

@@ -3,8 +3,8 @@
 use super::values::Lists;
 use crate::codec::general::Scheme;
 use crate::v21::messages::{
-    BufferCompression, ByteStreamSplit, Compression, CompressiveEncoding, FixedSizeList, Flat, Fsst, General,
-    InlineBitpacking, OutOfLineBitpacking, Rle, Variable,
+    BufferCompression, ByteStreamSplit, Compression, CompressiveEncoding, FieldEncoding, FieldLayout, FixedSizeList,
+    Flat, Fsst, General, InlineBitpacking, OutOfLineBitpacking, PackedStruct, Rle, Variable, VariablePackedStruct,
 };
 use bytes::Bytes;
 
@@ -62,4 +62,31 @@ pub(super) fn fixed_size_list(lists: &Lists) -> CompressiveEncoding {
             FixedSizeList { items_per_value: *dimension as u64, values: boxed(inner), has_validity: valid.is_some() };
         message(Compression::FixedSizeList(list))
     })
+}
+
+/// Records of members of these widths.
+pub(super) fn packed_struct(bits: &[u64]) -> CompressiveEncoding {
+    let values = boxed(flat(bits.iter().sum()));
+    message(Compression::PackedStruct(PackedStruct { bits_per_value: bits.to_vec(), values }))
+}
+
+/// Records of members of these widths; those without one have a length in front.
+pub(super) fn variable_packed_struct(members: &[Member]) -> CompressiveEncoding {
+    let field = |member: &Member| match member {
+        Member::Fixed(bits) => {
+            FieldEncoding { value: Some(flat(*bits)), layout: Some(FieldLayout::BitsPerValue(*bits)) }
+        }
+        Member::Variable(large) => FieldEncoding {
+            value: Some(variable(*large)),
+            layout: Some(FieldLayout::BitsPerLength(if *large { 64 } else { 32 })),
+        },
+    };
+    message(Compression::VariablePackedStruct(VariablePackedStruct { fields: members.iter().map(field).collect() }))
+}
+
+/// A member of a packed struct: so many bits, or of any length (counted by 64 bits, or 32).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Member {
+    Fixed(u64),
+    Variable(bool),
 }

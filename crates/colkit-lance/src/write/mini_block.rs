@@ -2,7 +2,7 @@
 //!
 //! | buffer | content |
 //! |---|---|
-//! | 0 | a word per chunk: 4 bits log2 of its values, 12 bits its size in units of 8 bytes, minus one |
+//! | 0 | a word per chunk: 4 bits log2 of its values, 12 (28) bits its size in units of 8 bytes, minus one |
 //! | 1 | the chunks |
 //! | 2 | the dictionary, if there is one |
 //! | last | with lists: per chunk the rows that end in it, and the entries of the row that does not |
@@ -10,17 +10,19 @@
 //! Every chunk but the last has a power of two of values, at least two. A chunk ends right after its last value;
 //! entries without a value go with the next one.
 
-use super::codec::{Codec, MOST_VALUES};
+use super::codec::{Chunking, Codec};
 use super::levels::Shredded;
-use super::messages_of::bitpacked_block;
+use super::messages_of::{bitpacked_block, general};
 use crate::codec::bitpack::{GROUP, pack_to};
+use crate::codec::general::Packer;
 use crate::v21::messages::{CompressiveEncoding, Layout, MiniBlockLayout, PageLayout};
 use colkit_core::{Error, Result};
 use prost::Message;
 use std::ops::Range;
 
-/// Most bytes of a chunk.
+/// Most bytes of a chunk, with words of 16 bits and with words of 32 bits.
 const MOST_BYTES: usize = 32 << 10;
+const MOST_LARGE_BYTES: usize = 1 << 20;
 
 /// The byte between the parts of a chunk.
 const PAD: u8 = 0xFE;
@@ -32,6 +34,18 @@ pub(super) struct Dictionary {
     pub items: usize,
 }
 
+impl Dictionary {
+    /// Compresses the block, if that makes it smaller.
+    pub fn compress(&mut self, packer: &Packer) -> Result<()> {
+        let packed = packer.pack(&self.bytes)?;
+        if packed.len() < self.bytes.len() {
+            self.message = general(self.message.clone(), packer.scheme);
+            self.bytes = packed;
+        }
+        Ok(())
+    }
+}
+
 /// A page's layout message and buffers.
 pub(super) type Encoded = (Vec<u8>, Vec<Vec<u8>>);
 
@@ -41,9 +55,19 @@ pub(super) fn encode(
     codec: &dyn Codec,
     count: usize,
     dictionary: Option<&Dictionary>,
+    chunking: Chunking,
 ) -> Result<Option<Encoded>> {
     let levels = Levels::of(page);
-    let mut chunks = Chunks { page, levels: &levels, codec, words: Vec::new(), bytes: Vec::new(), index: Vec::new() };
+    let mut chunks = Chunks {
+        page,
+        levels: &levels,
+        codec,
+        chunking,
+        size: if codec.groups() { GROUP } else { chunking.most_values },
+        words: Vec::new(),
+        bytes: Vec::new(),
+        index: Vec::new(),
+    };
     let (mut item, mut entry) = (0, 0);
     loop {
         let Some((items, entries)) = chunks.next(item, entry, count)? else { return Ok(None) };
@@ -63,7 +87,7 @@ pub(super) fn encode(
         num_buffers: codec.buffers() as u64,
         repetition_index_depth: u32::from(page.rep.is_some()),
         num_items: count as u64,
-        has_large_chunk: false,
+        has_large_chunk: chunking.large,
     };
     let mut buffers = vec![words, bytes];
     buffers.extend(dictionary.map(|d| d.bytes.clone()));
@@ -124,17 +148,24 @@ struct Chunks<'a> {
     page: &'a Shredded,
     levels: &'a Levels,
     codec: &'a dyn Codec,
+    chunking: Chunking,
+    /// Values to try for the next chunk: what the last one had, or more if there was room.
+    size: usize,
     words: Vec<u8>,
     bytes: Vec<u8>,
     index: Vec<u8>,
 }
 
 impl Chunks<'_> {
+    fn most_bytes(&self) -> usize {
+        if self.chunking.large { MOST_LARGE_BYTES } else { MOST_BYTES }
+    }
+
     /// Appends the chunk that begins with this value and entry; returns where the next begins.
     fn next(&mut self, item: usize, entry: usize, count: usize) -> Result<Option<(usize, usize)>> {
         let left = count - item;
-        let most = if self.codec.groups() { GROUP } else { MOST_VALUES };
-        let mut size = most;
+        let wish = if self.codec.is_general() { self.chunking.general } else { self.chunking.plain };
+        let mut size = self.size;
         loop {
             let last = left <= size;
             let items = item..item + size.min(left);
@@ -143,12 +174,12 @@ impl Chunks<'_> {
             if single && !last {
                 return Ok(None);
             }
-            // The target is a wish; what must hold is that the chunk fits.
-            let wanted = self.codec.bytes(&items) <= self.codec.target() || items.len() <= 2;
-            if (wanted || self.codec.groups())
-                && let Some(chunk) = self.chunk(items.clone(), entries.clone())?
-            {
+            // What must hold is that the chunk fits; the rest is a wish.
+            let wanted = self.codec.groups() || items.len() <= 2 || self.codec.bytes(&items) <= wish;
+            if wanted && let Some(chunk) = self.chunk(items.clone(), entries.clone())? {
                 self.append(&chunk, if last { 0 } else { size.ilog2() }, entries.clone())?;
+                let room = chunk.len() * 5 < self.most_bytes() * 2 && size < self.chunking.most_values;
+                self.size = if room && !self.codec.groups() { size * 2 } else { size };
                 return Ok(Some((items.end, entries.end)));
             }
             if self.codec.groups() || single {
@@ -174,22 +205,28 @@ impl Chunks<'_> {
         parts.extend(part(def, self.levels.def_bits));
         parts.append(&mut self.codec.encode(items)?);
         let mut chunk = level_count.to_le_bytes().to_vec();
-        for part in &parts {
-            let Ok(size) = u16::try_from(part.len()) else { return Ok(None) };
-            chunk.extend(size.to_le_bytes());
+        let level_parts = usize::from(rep.is_some()) + usize::from(def.is_some());
+        for (number, part) in parts.iter().enumerate() {
+            if self.chunking.large && number >= level_parts {
+                let Ok(size) = u32::try_from(part.len()) else { return Ok(None) };
+                chunk.extend(size.to_le_bytes());
+            } else {
+                let Ok(size) = u16::try_from(part.len()) else { return Ok(None) };
+                chunk.extend(size.to_le_bytes());
+            }
         }
         chunk.resize(chunk.len().next_multiple_of(8), PAD);
         for part in &parts {
             chunk.extend_from_slice(part);
             chunk.resize(chunk.len().next_multiple_of(8), PAD);
         }
-        Ok((chunk.len() <= MOST_BYTES).then_some(chunk))
+        Ok((chunk.len() <= self.most_bytes()).then_some(chunk))
     }
 
     fn append(&mut self, chunk: &[u8], log: u32, entries: Range<usize>) -> Result<()> {
-        let units = u16::try_from(chunk.len() / 8 - 1).map_err(|_| Error::limit("a chunk", chunk.len(), MOST_BYTES))?;
-        let word = units << 4 | u16::try_from(log).unwrap_or(0);
-        self.words.extend(word.to_le_bytes());
+        let units = u32::try_from(chunk.len() / 8 - 1).map_err(|_| Error::limit("a chunk", chunk.len(), u32::MAX))?;
+        let word = (units << 4 | log).to_le_bytes();
+        self.words.extend(word.iter().take(if self.chunking.large { 4 } else { 2 }));
         self.bytes.extend_from_slice(chunk);
         let Some(rep) = &self.page.rep else { return Ok(()) };
         let row_ends = |entry: &usize| rep.get(entry + 1).is_none_or(|r| *r == self.page.max_rep);

@@ -1,4 +1,4 @@
-//! Writing Lance files of version 2.1 that stock readers read.
+//! Writing Lance files that stock readers read.
 //!
 //! ```text
 //! batch -> per field: rows until a page is full -> per leaf: levels and values -> layout and encoding -> buffers
@@ -8,46 +8,38 @@
 //! about one page of rows; full pages are encoded by several threads and written in the order of the fields, so the
 //! bytes depend on the batches alone.
 
+mod choice;
 mod codec;
 mod container;
 mod dictionary;
 mod full_zip;
+mod hints;
 mod levels;
 mod messages_of;
 mod mini_block;
+mod options;
 mod page;
 pub(crate) mod schema;
+mod v20;
 mod values;
 mod zones;
 
 use crate::container::Version;
-use crate::trust::{self, Checksums, ColumnChecksums, ColumnZones, Statistics, Zones};
+use crate::schema::is_packed;
+use crate::trust::{self, BloomFilters, Checksums, ColumnChecksums, ColumnZones, Statistics, Zones};
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::{cast, concat};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary};
-use container::{Output, PageBytes, Place, WrittenPage};
-use page::Choice;
+use choice::Choice;
+use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, column_index};
+use container::{Output, PageBytes, Place, WrittenColumn, WrittenPage};
+use hints::Hints;
+pub use options::{Prefer, Writing};
 use prost::Message;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use zones::{ZONE_ROWS, ZoneMap};
-
-/// What encodings are chosen for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Prefer {
-    /// The smallest file.
-    #[default]
-    Size,
-    /// Little work for writing and reading.
-    Speed,
-    /// Single rows: nothing that must be unpacked as a whole.
-    RandomAccess,
-}
-
-/// Bytes of Arrow memory that make a page.
-const PAGE_BYTES: u64 = 8 << 20;
 
 /// A page is at least worth this much, however little memory there is.
 const SMALLEST_PAGE: u64 = 64 << 10;
@@ -63,45 +55,78 @@ pub(crate) struct LanceWriter {
     stored: Schema,
     columns: Vec<Column>,
     output: Output,
-    choice: Choice,
+    version: Version,
     page_bytes: u64,
     threads: usize,
     rows: u64,
     notes: Vec<String>,
 }
 
-/// A top-level field: the rows of its next page, and the pages of its leaves.
+/// A top-level field: the rows of its next page, and the pages of its physical columns.
 struct Column {
+    field: FieldRef,
     pending: Vec<ArrayRef>,
     bytes: u64,
     rows: usize,
     /// The row that `pending` begins with.
     first_row: u64,
-    leaves: Vec<Vec<WrittenPage>>,
+    leaves: Vec<Leaf>,
+    pages: Vec<Vec<WrittenPage>>,
     zones: ZoneMap,
 }
 
+/// A physical column.
+#[derive(Clone, Copy)]
+struct Leaf {
+    choice: Choice,
+    kind: LeafKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LeafKind {
+    Values,
+    /// Values outside of pages.
+    Blob,
+    /// What is left of a struct in 2.0: its length.
+    Header,
+}
+
 impl LanceWriter {
-    pub fn new(schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions, prefer: Prefer) -> Result<Self> {
+    pub fn new(schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions, writing: &Writing) -> Result<Self> {
+        let version = writing.version();
         let mut notes = Vec::new();
-        let stored = schema::storable(&schema, options.types, &mut notes)?;
-        let column = |f: &arrow::datatypes::FieldRef| Column {
-            pending: Vec::new(),
-            bytes: 0,
-            rows: 0,
-            first_row: 0,
-            leaves: vec![Vec::new(); leaf_count(f)],
-            zones: ZoneMap::default(),
-        };
-        let columns: Vec<Column> = stored.fields().iter().map(column).collect();
+        let stored = schema::storable(&schema, version, options.types, &mut notes)?;
+        let level = options.level.map(|l| i32::try_from(l).unwrap_or(i32::MAX));
+        let choice = Choice { prefer: writing.prefer, level, version, hints: Hints::default() };
+        let bloom = writing.bloom.iter().map(|name| column_index(&stored, name)).collect::<Result<Vec<_>>>()?;
+        let mut columns = Vec::with_capacity(stored.fields().len());
+        for (number, field) in stored.fields().iter().enumerate() {
+            let wanted = bloom.contains(&number);
+            if wanted && !crate::bloom::applies(field.data_type()) {
+                let what = format!("a bloom filter for a column of type {}", field.data_type());
+                return Err(Error::data("type_not_supported", what)
+                    .part(format!("column {number} {:?}", field.name()))
+                    .hint("numbers, booleans, text and binary can have one"));
+            }
+            let mut leaves = Vec::new();
+            collect_leaves(field, field, choice, &mut leaves)?;
+            columns.push(Column {
+                field: field.clone(),
+                pending: Vec::new(),
+                bytes: 0,
+                rows: 0,
+                first_row: 0,
+                pages: vec![Vec::new(); leaves.len()],
+                leaves,
+                zones: ZoneMap::new(wanted),
+            });
+        }
         let threads = options.threads.max(1);
         // Every column holds up to a page of rows; every thread holds one twice more, as values and as bytes.
         let shares = (columns.len() + 4 * threads) as u64;
-        let page_bytes = (options.memory / shares.max(1)).clamp(SMALLEST_PAGE, PAGE_BYTES);
-        let level = options.level.map_or(3, |l| i32::try_from(l).unwrap_or(i32::MAX));
-        let choice = Choice { prefer, level };
-        let output = Output::new(sink);
-        Ok(LanceWriter { given: schema, stored, columns, output, choice, page_bytes, threads, rows: 0, notes })
+        let page_bytes = (options.memory / shares.max(1)).min(writing.page_bytes).max(SMALLEST_PAGE);
+        let output = Output::new(sink, version);
+        Ok(LanceWriter { given: schema, stored, columns, output, version, page_bytes, threads, rows: 0, notes })
     }
 
     /// Encodes and writes what these columns have collected.
@@ -109,10 +134,15 @@ impl LanceWriter {
         for group in due.chunks(self.threads) {
             let take = |c: &usize| {
                 let column = self.columns.get_mut(*c)?;
-                Some((std::mem::take(&mut column.pending), column.leaves.len()))
+                Some(Job {
+                    field: column.field.clone(),
+                    rows: std::mem::take(&mut column.pending),
+                    leaves: column.leaves.clone(),
+                    version: self.version,
+                })
             };
-            let jobs: Vec<(Vec<ArrayRef>, usize)> = group.iter().filter_map(take).collect();
-            let encoded = encode_all(&jobs, self.choice, self.threads);
+            let jobs: Vec<Job> = group.iter().filter_map(take).collect();
+            let encoded = encode_all(&jobs, self.threads);
             for (number, pages) in group.iter().zip(encoded) {
                 let name = self.stored.fields().get(*number).map(|f| f.name().clone()).unwrap_or_default();
                 let pages = pages.map_err(|e| e.part(format!("column {number} {name:?}")))?;
@@ -125,27 +155,58 @@ impl LanceWriter {
     }
 }
 
-fn leaf_count(field: &Field) -> usize {
+/// The physical columns of a field, in their order.
+fn collect_leaves(top: &Field, field: &Field, choice: Choice, leaves: &mut Vec<Leaf>) -> Result<()> {
+    let old = choice.version == Version::V2_0;
+    let leaf = |kind| -> Result<Leaf> { Ok(Leaf { choice: Choice { hints: Hints::of(top, field)?, ..choice }, kind }) };
     match field.data_type() {
-        DataType::Struct(members) => members.iter().map(|m| leaf_count(m)).sum::<usize>().max(1),
-        DataType::List(item) | DataType::LargeList(item) => leaf_count(item),
-        _ => 1,
+        DataType::Struct(members) if !members.is_empty() && !is_packed(field.metadata()) => {
+            if old {
+                leaves.push(leaf(LeafKind::Header)?);
+            }
+            members.iter().try_for_each(|m| collect_leaves(top, m, choice, leaves))
+        }
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
+            if old {
+                leaves.push(leaf(LeafKind::Values)?);
+            }
+            collect_leaves(top, item, choice, leaves)
+        }
+        DataType::FixedSizeList(item, _) if matches!(item.data_type(), DataType::Struct(_)) => {
+            collect_leaves(top, item, choice, leaves)
+        }
+        DataType::Struct(members) if members.is_empty() && old => {
+            leaves.push(leaf(LeafKind::Header)?);
+            Ok(())
+        }
+        _ => {
+            leaves.push(leaf(if schema::is_blob(field) { LeafKind::Blob } else { LeafKind::Values })?);
+            Ok(())
+        }
     }
 }
 
-/// The pages of each leaf of a field.
+/// The pages of each physical column of a field.
 type LeafPages = Vec<Vec<PageBytes>>;
 
+/// Rows of a field to be encoded.
+struct Job {
+    field: FieldRef,
+    rows: Vec<ArrayRef>,
+    leaves: Vec<Leaf>,
+    version: Version,
+}
+
 /// Encodes several fields at once; the results are in the order of the jobs.
-fn encode_all(jobs: &[(Vec<ArrayRef>, usize)], choice: Choice, threads: usize) -> Vec<Result<LeafPages>> {
+fn encode_all(jobs: &[Job], threads: usize) -> Vec<Result<LeafPages>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     let work = || {
-        while let Some((index, (rows, leaves))) = {
+        while let Some((index, job)) = {
             let index = next.fetch_add(1, Ordering::Relaxed);
             jobs.get(index).map(|job| (index, job))
         } {
-            let pages = encode_field(rows, *leaves, choice);
+            let pages = encode_field(job);
             if let Ok(mut done) = done.lock() {
                 done.push((index, pages));
             }
@@ -162,19 +223,32 @@ fn encode_all(jobs: &[(Vec<ArrayRef>, usize)], choice: Choice, threads: usize) -
     done.into_iter().map(|(_, pages)| pages).collect()
 }
 
-fn encode_field(rows: &[ArrayRef], leaves: usize, choice: Choice) -> Result<LeafPages> {
-    let parts: Vec<&dyn Array> = rows.iter().map(AsRef::as_ref).collect();
+fn encode_field(job: &Job) -> Result<LeafPages> {
+    let parts: Vec<&dyn Array> = job.rows.iter().map(AsRef::as_ref).collect();
     // Dictionaries that do not fit together, and texts beyond 2 GiB, stay pages of their own.
     let whole = match parts.as_slice() {
         [] => Vec::new(),
-        [_] => rows.to_vec(),
-        _ => concat(&parts).map_or_else(|_| rows.to_vec(), |whole| vec![whole]),
+        [_] => job.rows.clone(),
+        _ => concat(&parts).map_or_else(|_| job.rows.clone(), |whole| vec![whole]),
     };
-    let mut pages: LeafPages = Vec::with_capacity(leaves);
-    for leaf in 0..leaves {
+    let mut pages: LeafPages = Vec::with_capacity(job.leaves.len());
+    if job.version == Version::V2_0 {
+        pages.resize_with(job.leaves.len(), Vec::new);
+        let choices: Vec<Choice> = job.leaves.iter().map(|l| l.choice).collect();
+        for part in &whole {
+            v20::encode(&job.field, part, &choices, &mut pages)?;
+        }
+        return Ok(pages);
+    }
+    for (number, leaf) in job.leaves.iter().enumerate() {
         let mut own = Vec::new();
         for part in &whole {
-            page::encode(part, leaf, choice, &mut own)?;
+            match leaf.kind {
+                LeafKind::Blob => page::encode_blobs(&job.field, part, number, &mut own)?,
+                LeafKind::Values | LeafKind::Header => {
+                    page::encode(&job.field, part, number, leaf.choice, &mut own)?;
+                }
+            }
         }
         pages.push(own);
     }
@@ -191,11 +265,14 @@ impl Column {
     }
 
     fn write(&mut self, leaves: LeafPages, output: &mut Output) -> Result<()> {
-        for (pages, written) in leaves.iter().zip(&mut self.leaves) {
+        for (pages, written) in leaves.into_iter().zip(&mut self.pages) {
             let mut row = self.first_row;
             for page in pages {
-                written.push(output.page(page, row)?);
-                row += page.rows;
+                // Below fixed-size lists of structs, rows are counted by their items.
+                let next = row + page.top_rows;
+                let each = page.rows.checked_div(page.top_rows).unwrap_or(1);
+                written.push(output.page(page, row * each)?);
+                row = next;
             }
         }
         self.first_row += self.rows as u64;
@@ -252,35 +329,52 @@ impl TableWriter for LanceWriter {
         self.flush(&due)?;
         let globals = self.write_trust()?;
         let descriptor = schema::descriptor(&self.stored, self.rows)?;
-        let pages = |leaf: Vec<WrittenPage>| leaf.into_iter().map(|p| p.page).collect();
-        let columns = self.columns.into_iter().flat_map(|c| c.leaves).map(pages).collect();
-        let bytes = self.output.finish(Version::V2_1, &descriptor, columns, globals)?;
+        let mut columns = Vec::new();
+        for column in self.columns {
+            for (leaf, pages) in column.leaves.iter().zip(column.pages) {
+                let mut pages: Vec<_> = pages.into_iter().map(|p| p.page).collect();
+                if leaf.kind == LeafKind::Header {
+                    // The header of a struct is one page, whatever its members have.
+                    let length = pages.iter().map(|p| p.length).sum();
+                    pages = vec![v20::header(length)];
+                }
+                columns
+                    .push(WrittenColumn { pages, blob: leaf.kind == LeafKind::Blob && self.version == Version::V2_0 });
+            }
+        }
+        let bytes = self.output.finish(&descriptor, columns, globals)?;
         Ok(WriteSummary { rows: self.rows, bytes, notes: self.notes })
     }
 }
 
 impl LanceWriter {
-    /// Writes statistics, zone maps and checksums, and names them in the schema.
+    /// Writes statistics, zone maps, checksums and bloom filters, and names them in the schema.
     fn write_trust(&mut self) -> Result<Vec<Place>> {
-        let (mut columns, mut all) = (Vec::new(), Vec::new());
-        for column in &mut self.columns {
-            let (zones, whole) = std::mem::take(&mut column.zones).finish();
-            columns.push(ColumnZones { zones });
-            all.push(whole);
+        let (mut columns, mut all, mut blooms) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, column) in self.columns.iter_mut().enumerate() {
+            let map = std::mem::take(&mut column.zones).finish();
+            columns.push(ColumnZones { zones: map.zones });
+            all.push(map.all);
+            if let Some(filters) = map.bloom {
+                let filters = BloomFilters { filters: filters.into_iter().map(|f| f.0).collect() };
+                blooms.push((format!("{}{number}", trust::BLOOM), filters.encode_to_vec()));
+            }
         }
-        let checksums = |leaf: &Vec<WrittenPage>| ColumnChecksums {
-            crc32: leaf.iter().flat_map(|p| p.crc32.iter().copied()).collect(),
+        let checksums = |pages: &Vec<WrittenPage>| ColumnChecksums {
+            crc32: pages.iter().flat_map(|p| p.crc32.iter().copied()).collect(),
+            blobs: pages.iter().flat_map(|p| p.blobs.iter().copied()).collect(),
         };
-        let checksums = Checksums { columns: self.columns.iter().flat_map(|c| &c.leaves).map(checksums).collect() };
-        let buffers = [
-            (trust::STATISTICS, Statistics { columns: all }.encode_to_vec()),
-            (trust::ZONES, Zones { rows_per_zone: ZONE_ROWS as u64, columns }.encode_to_vec()),
-            (trust::CHECKSUMS, checksums.encode_to_vec()),
+        let checksums = Checksums { columns: self.columns.iter().flat_map(|c| &c.pages).map(checksums).collect() };
+        let mut buffers = vec![
+            (trust::STATISTICS.to_owned(), Statistics { columns: all }.encode_to_vec()),
+            (trust::ZONES.to_owned(), Zones { rows_per_zone: ZONE_ROWS as u64, columns }.encode_to_vec()),
+            (trust::CHECKSUMS.to_owned(), checksums.encode_to_vec()),
         ];
+        buffers.append(&mut blooms);
         let mut places = Vec::with_capacity(buffers.len());
         for (index, (key, bytes)) in buffers.iter().enumerate() {
             places.push(self.output.buffer(bytes)?);
-            self.stored.metadata.insert((*key).to_owned(), (index + 1).to_string());
+            self.stored.metadata.insert(key.clone(), (index + 1).to_string());
         }
         Ok(places)
     }

@@ -3,44 +3,48 @@
 //! Sizes are measured on a few chunks spread over the page, so the choice is cheap and always the same for the same
 //! values. Encodings that everything else must be unpacked for have to win clearly.
 
-use super::Prefer;
-use super::codec::{Bitpacked, Bits, Codec, Flat, General, MOST_VALUES, Runs, Split, Symbols, Texts, Wide};
-use super::container::PageBytes;
-use super::dictionary::{self, Indexed};
+use super::choice::{Choice, smallest};
+use super::codec::{Bitpacked, Bits, Chunking, Codec, Flat, General, Packed, Runs, Split, Symbols, Texts, Wide};
+use super::container::{Blobs, PageBytes};
+use super::dictionary::{self, Indexed, Terms};
 use super::full_zip;
+use super::hints::Compression;
 use super::levels::{Shredded, paths, shred};
 use super::mini_block::{self, Encoded};
-use super::values::{Fixed, Lists, Values, Variable};
-use crate::codec::bitpack::GROUP;
-use crate::codec::general::Scheme;
-use crate::v21::messages::{ConstantLayout, Layout, PageLayout};
+use super::options::Prefer;
+use super::values::{Fixed, Lists, Records, Values, Variable};
+use crate::codec::fsst::Compressor;
+use crate::codec::general::Packer;
+use crate::container::Version;
+use crate::v21::messages::{BlobLayout, ConstantLayout, Layout, PageLayout};
 use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field};
+use bytes::Bytes;
 use colkit_core::{Error, Result};
 use prost::Message;
-
-/// What the caller wants of encodings.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Choice {
-    pub prefer: Prefer,
-    /// Of zstd.
-    pub level: i32,
-}
 
 /// Values that are stored one by one instead of in chunks.
 const WIDE_BYTES: usize = 256;
 
 /// Encodes leaf number `leaf` of these rows: one page, or several where one would not hold them.
-pub(super) fn encode(top: &ArrayRef, leaf: usize, choice: Choice, pages: &mut Vec<PageBytes>) -> Result<()> {
+pub(super) fn encode(
+    field: &Field,
+    top: &ArrayRef,
+    leaf: usize,
+    choice: Choice,
+    pages: &mut Vec<PageBytes>,
+) -> Result<()> {
     if matches!(top.data_type(), DataType::Struct(members) if members.is_empty()) {
         return empty_struct(top, pages);
     }
-    let Some(path) = paths(top).into_iter().nth(leaf) else {
+    let Some(path) = paths(field, top).into_iter().nth(leaf) else {
         return Err(Error::data("bad_values", "an array without the fields of its schema"));
     };
     let shredded = shred(&path)?;
-    if let Some((layout, buffers)) = encode_page(&shredded, top.len(), choice)? {
-        pages.push(PageBytes { buffers, layout, rows: top.len() as u64 });
+    // Below a fixed-size list of structs a row counts as often as the list has items.
+    let rows = if shredded.rep.is_some() { top.len() } else { shredded.entries };
+    if let Some((layout, buffers)) = encode_page(&shredded, rows, choice)? {
+        pages.push(PageBytes { rows: rows as u64, top_rows: top.len() as u64, ..PageBytes::new(buffers, layout) });
         return Ok(());
     }
     // Many lists without items between two values: fewer rows have fewer of them.
@@ -48,8 +52,33 @@ pub(super) fn encode(top: &ArrayRef, leaf: usize, choice: Choice, pages: &mut Ve
         return Err(Error::data("row_too_large", "a row has more list entries than a page can hold"));
     }
     let half = top.len() / 2;
-    encode(&top.slice(0, half), leaf, choice, pages)?;
-    encode(&top.slice(half, top.len() - half), leaf, choice, pages)
+    encode(field, &top.slice(0, half), leaf, choice, pages)?;
+    encode(field, &top.slice(half, top.len() - half), leaf, choice, pages)
+}
+
+/// Encodes leaf number `leaf`, whose values lie outside of the page.
+pub(super) fn encode_blobs(field: &Field, top: &ArrayRef, leaf: usize, pages: &mut Vec<PageBytes>) -> Result<()> {
+    let Some(path) = paths(field, top).into_iter().nth(leaf) else {
+        return Err(Error::data("bad_values", "an array without the fields of its schema"));
+    };
+    let shredded = shred(&path)?;
+    let rows = top.len() as u64;
+    let blobs = Blobs { values: shredded.values.clone(), def: shredded.def, layers: shredded.layers };
+    pages.push(PageBytes { rows, top_rows: rows, blobs: Some(blobs), ..PageBytes::new(Vec::new(), Vec::new()) });
+    Ok(())
+}
+
+/// The page of descriptions of blobs: where each lies, and how long it is.
+pub(super) fn describe_blobs(places: &[(u64, u64)], blobs: &Blobs, version: Version) -> Result<Encoded> {
+    let data = places.iter().flat_map(|(position, size)| [*position, *size]).flat_map(u64::to_le_bytes).collect();
+    let records = Records { bits: vec![64, 64], fixed: Fixed { width: 16, data } };
+    let plain = Shredded::plain(blobs.values.clone());
+    let chunking = Chunking { most_values: 4096, plain: 8 << 10, general: 8 << 10, large: version == Version::V2_2 };
+    let found = mini_block::encode(&plain, &Packed(&records), places.len(), None, chunking)?;
+    let (layout, buffers) = found.ok_or_else(|| Error::data("bad_values", "descriptions that do not fit"))?;
+    let inner = PageLayout::decode(layout.as_slice()).map_err(|e| Error::data("bad_values", e.to_string()))?;
+    let blob = BlobLayout { inner_layout: Some(Box::new(inner)), layers: blobs.layers.clone() };
+    Ok((PageLayout { layout: Some(Layout::Blob(Box::new(blob))) }.encode_to_vec(), buffers))
 }
 
 /// A struct without members has no values, only rows.
@@ -57,8 +86,8 @@ fn empty_struct(top: &ArrayRef, pages: &mut Vec<PageBytes>) -> Result<()> {
     if top.null_count() > 0 {
         return Err(Error::data("type_not_supported", "nulls in a struct without members cannot be stored"));
     }
-    let layout = constant(vec![3]);
-    pages.push(PageBytes { buffers: Vec::new(), layout, rows: top.len() as u64 });
+    let rows = top.len() as u64;
+    pages.push(PageBytes { rows, top_rows: rows, ..PageBytes::new(Vec::new(), constant(vec![3])) });
     Ok(())
 }
 
@@ -75,22 +104,34 @@ fn encode_page(page: &Shredded, rows: usize, choice: Choice) -> Result<Option<En
     if all_null && one_per_row || visible == 0 {
         return Ok(Some(no_values(page)));
     }
+    let packer = choice.packer()?;
+    let encoder = PageEncoder { page, choice, packer: packer.as_ref() };
     if let DataType::Dictionary(_, _) = page.values.data_type() {
         let Indexed { indices, dictionary } = dictionary::of_array(&page.values)?;
-        let codec = smallest(fixed_codecs(&indices, choice), indices.len())?;
-        return mini_block::encode(page, codec.as_ref(), visible, Some(&dictionary));
+        let (_, codec) = smallest(encoder.fixed_codecs(&indices), indices.len(), &choice)?;
+        return encoder.mini_block(codec.as_ref(), visible, Some(&dictionary));
     }
     match Values::of(&page.values)? {
+        Values::Records(records) => match encoder.mini_block(&Packed(&records), visible, None)? {
+            None => Err(Error::data("row_too_large", "a packed struct does not fit into a chunk")),
+            found => Ok(found),
+        },
+        Values::Mixed(members, texts) => {
+            full_zip::encode_texts(page, &texts, &full_zip::Texts::Packed(members)).map(Some)
+        }
         Values::Bits(bits) => {
             let mut codecs: Vec<Box<dyn Codec + '_>> = vec![Box::new(Bits(&bits))];
-            if let Some(scheme) = scheme(choice) {
-                codecs.push(Box::new(General { inner: Bits(&bits), scheme, level: choice.level }));
-            }
-            mini_block::encode(page, smallest(codecs, bits.len())?.as_ref(), visible, None)
+            codecs.extend(
+                encoder
+                    .packer
+                    .map(|packer| -> Box<dyn Codec + '_> { Box::new(General { inner: Bits(&bits), packer }) }),
+            );
+            let (_, codec) = smallest(codecs, bits.len(), &choice)?;
+            encoder.mini_block(codec.as_ref(), visible, None)
         }
-        Values::Fixed(fixed) => fixed_page(page, &fixed, choice),
-        Values::Variable(texts) => text_page(page, &texts, choice),
-        Values::Lists(lists) => list_page(page, &lists),
+        Values::Fixed(fixed) => encoder.fixed(&fixed),
+        Values::Variable(texts) => encoder.texts(&texts),
+        Values::Lists(lists) => encoder.lists(&lists),
     }
 }
 
@@ -101,164 +142,189 @@ fn no_values(page: &Shredded) -> Encoded {
     (constant(page.layers.clone()), buffers)
 }
 
-fn list_page(page: &Shredded, lists: &Lists) -> Result<Option<Encoded>> {
-    let wide = lists.items_per_row() * lists.bits / 8 >= WIDE_BYTES && lists.bits > 1;
-    if wide && !page.nullable_around_list {
-        return full_zip::encode_lists(page, lists).map(Some);
-    }
-    match mini_block::encode(page, &Wide(lists), lists.rows, None)? {
-        None if lists.bits > 1 => full_zip::encode_lists(page, lists).map(Some),
-        other => Ok(other),
-    }
-}
-
-fn fixed_page(page: &Shredded, fixed: &Fixed, choice: Choice) -> Result<Option<Encoded>> {
-    if fixed.width >= WIDE_BYTES && !page.nullable_around_list {
-        return full_zip::encode_fixed(page, fixed).map(Some);
-    }
-    let codec = smallest(fixed_codecs(fixed, choice), fixed.len())?;
-    let indexed = match fixed.width {
-        4 | 8 | 16 | 32 => dictionary::of_fixed(fixed),
-        _ => None,
-    };
-    if let Some(found) = with_dictionary(page, indexed, estimate(codec.as_ref(), fixed.len())?, choice)? {
-        return Ok(Some(found));
-    }
-    let found = match mini_block::encode(page, codec.as_ref(), fixed.len(), None)? {
-        // Groups cannot shrink where levels take much room.
-        None if codec.groups() => mini_block::encode(page, &Flat(fixed), fixed.len(), None)?,
-        found => found,
-    };
-    if found.is_none() { full_zip::encode_fixed(page, fixed).map(Some) } else { Ok(found) }
-}
-
-/// The page with a dictionary, if there is one and it makes the page smaller than `otherwise`.
-fn with_dictionary(
-    page: &Shredded,
-    indexed: Option<Indexed>,
-    otherwise: usize,
+/// A page on its way to bytes.
+struct PageEncoder<'a> {
+    page: &'a Shredded,
     choice: Choice,
-) -> Result<Option<Encoded>> {
-    let Some(Indexed { indices, dictionary }) = indexed else { return Ok(None) };
-    let codec = smallest(fixed_codecs(&indices, choice), indices.len())?;
-    if estimate(codec.as_ref(), indices.len())? + dictionary.bytes.len() >= otherwise {
-        return Ok(None);
-    }
-    mini_block::encode(page, codec.as_ref(), indices.len(), Some(&dictionary))
+    /// The general compression to use, if any.
+    packer: Option<&'a Packer>,
 }
 
-fn text_page(page: &Shredded, texts: &Variable, choice: Choice) -> Result<Option<Encoded>> {
-    let average = texts.data.len() / texts.len().max(1);
-    // Compression needs many values together, random access wants few.
-    let most = match choice.prefer {
-        Prefer::Size => 1024,
-        Prefer::Speed | Prefer::RandomAccess => 128,
-    };
-    let in_chunks = page.nullable_around_list || (average <= most && texts.longest() <= 8 << 10);
-    if in_chunks {
+impl<'a> PageEncoder<'a> {
+    fn mini_block(
+        &self,
+        codec: &dyn Codec,
+        count: usize,
+        dictionary: Option<&mini_block::Dictionary>,
+    ) -> Result<Option<Encoded>> {
+        mini_block::encode(self.page, codec, count, dictionary, self.choice.chunking())
+    }
+
+    fn lists(&self, lists: &Lists) -> Result<Option<Encoded>> {
+        let wide = lists.items_per_row() * lists.bits / 8 >= WIDE_BYTES && lists.bits > 1;
+        if wide && !self.page.nullable_around_list {
+            return full_zip::encode_lists(self.page, lists).map(Some);
+        }
+        match self.mini_block(&Wide(lists), lists.rows, None)? {
+            None if lists.bits > 1 => full_zip::encode_lists(self.page, lists).map(Some),
+            other => Ok(other),
+        }
+    }
+
+    fn fixed(&self, fixed: &Fixed) -> Result<Option<Encoded>> {
+        if let Some(found) = self.constant(fixed) {
+            return Ok(Some(found));
+        }
+        if self.choice.hints.full_zip.unwrap_or(fixed.width >= WIDE_BYTES) && !self.page.nullable_around_list {
+            return full_zip::encode_fixed(self.page, fixed).map(Some);
+        }
+        let (bytes, codec) = smallest(self.fixed_codecs(fixed), fixed.len(), &self.choice)?;
+        if let Some(found) = self.indexed(dictionary::of_fixed(fixed, self.terms(bytes)), fixed.data.len(), bytes)? {
+            return Ok(Some(found));
+        }
+        let found = match self.mini_block(codec.as_ref(), fixed.len(), None)? {
+            // Groups cannot shrink where levels take much room.
+            None if codec.groups() => self.mini_block(&Flat(fixed), fixed.len(), None)?,
+            found => found,
+        };
+        if found.is_none() { full_zip::encode_fixed(self.page, fixed).map(Some) } else { Ok(found) }
+    }
+
+    /// A page of one value only, which 2.2 keeps in the layout itself.
+    fn constant(&self, fixed: &Fixed) -> Option<Encoded> {
+        let first = fixed.get(0..1);
+        let fits = self.choice.version == Version::V2_2 && self.page.def.is_none() && self.page.rep.is_none();
+        if !fits || fixed.width > 32 || fixed.data.chunks_exact(fixed.width.max(1)).any(|value| value != first) {
+            return None;
+        }
+        let inline_value = Some(Bytes::copy_from_slice(first));
+        let layout = ConstantLayout { layers: self.page.layers.clone(), inline_value, ..ConstantLayout::default() };
+        Some((PageLayout { layout: Some(Layout::Constant(Box::new(layout))) }.encode_to_vec(), Vec::new()))
+    }
+
+    /// When a dictionary is worth it, for values that need so many bytes without one.
+    fn terms(&self, otherwise: usize) -> Terms {
+        Terms { otherwise, divisor: self.choice.hints.dictionary_divisor.unwrap_or(2) }
+    }
+
+    /// The page with a dictionary, if there is one and it makes the page smaller than `otherwise`.
+    fn indexed(&self, indexed: Option<Indexed>, raw: usize, otherwise: usize) -> Result<Option<Encoded>> {
+        let Some(Indexed { indices, mut dictionary }) = indexed else { return Ok(None) };
+        let (bytes, codec) = smallest(self.fixed_codecs(&indices), indices.len(), &self.choice)?;
+        if let Some(packer) = self.choice.dictionary_packer()? {
+            dictionary.compress(&packer)?;
+        }
+        let needed = bytes + dictionary.bytes.len();
+        let beyond = |ratio: f64| needed as f64 > raw as f64 * ratio;
+        if needed >= otherwise || self.choice.hints.dictionary_ratio.is_some_and(beyond) {
+            return Ok(None);
+        }
+        self.mini_block(codec.as_ref(), indices.len(), Some(&dictionary))
+    }
+
+    fn texts(&self, texts: &Variable) -> Result<Option<Encoded>> {
+        let average = texts.data.len() / texts.len().max(1);
+        // Compression needs many values together, random access wants few.
+        let most = match self.choice.prefer {
+            Prefer::Balance | Prefer::Size => 1024,
+            Prefer::Speed | Prefer::RandomAccess => 128,
+        };
+        // Few values that repeat much need no further look.
+        let raw = texts.data.len() + texts.len() * texts.offset_width();
+        let mut indexed = dictionary::of_texts(texts, self.terms(raw));
+        let clear = |i: &mut Indexed| (i.dictionary.bytes.len() + i.indices.data.len()) * 8 < raw;
+        if let Some(found) = self.indexed(indexed.take_if(clear), raw, raw)? {
+            return Ok(Some(found));
+        }
+        let longest = if self.packer.is_some() { 64 << 10 } else { 8 << 10 };
+        let by_size = average <= most && texts.longest() <= longest;
+        let in_chunks = self.page.nullable_around_list || !self.choice.hints.full_zip.unwrap_or(!by_size);
+        if !in_chunks {
+            if let Some(found) = self.indexed(indexed, raw, texts.data.len() / 2)? {
+                return Ok(Some(found));
+            }
+            return full_zip::encode_texts(self.page, texts, &self.full_zip_texts(texts)?).map(Some);
+        }
         let mut codecs: Vec<Box<dyn Codec + '_>> = vec![Box::new(Texts(texts))];
-        if symbols_apply(texts) && !matches!(choice.prefer, Prefer::Speed) {
-            codecs.push(Box::new(Symbols::new(texts)));
+        codecs.extend(
+            self.packer.map(|packer| -> Box<dyn Codec + '_> { Box::new(General { inner: Texts(texts), packer }) }),
+        );
+        let (mut bytes, mut codec) = smallest(codecs, texts.len(), &self.choice)?;
+        if !self.choice.forces_general()
+            && let Some(symbols) = self.symbols(texts)
+        {
+            let coded = self.coded_bytes(texts, &symbols);
+            if coded < bytes || self.choice.hints.compression == Some(Compression::Symbols) {
+                (bytes, codec) = (coded, Box::new(Symbols::new(texts, &symbols)));
+            }
         }
-        if let Some(scheme) = scheme(choice) {
-            codecs.push(Box::new(General { inner: Texts(texts), scheme, level: choice.level }));
-        }
-        let codec = smallest(codecs, texts.len())?;
-        let otherwise = estimate(codec.as_ref(), texts.len())?;
-        if let Some(found) = with_dictionary(page, dictionary::of_texts(texts), otherwise, choice)? {
+        if let Some(found) = self.indexed(indexed, raw, bytes)? {
             return Ok(Some(found));
         }
-        if let Some(found) = mini_block::encode(page, codec.as_ref(), texts.len(), None)? {
-            return Ok(Some(found));
+        match self.mini_block(codec.as_ref(), texts.len(), None)? {
+            None => full_zip::encode_texts(self.page, texts, &self.full_zip_texts(texts)?).map(Some),
+            found => Ok(found),
         }
-    } else if let Some(indexed) = dictionary::of_texts(texts)
-        && let Some(found) = with_dictionary(page, Some(indexed), texts.data.len() / 2, choice)?
+    }
+
+    /// Symbols for these texts. A table has 2312 bytes; it pays only for some amount of text.
+    fn symbols(&self, texts: &Variable) -> Option<Compressor> {
+        let wanted = match self.choice.hints.compression {
+            Some(compression) => compression == Compression::Symbols,
+            None => self.choice.prefer != Prefer::Speed,
+        };
+        let apply = wanted && texts.data.len() >= 32 << 10 && texts.longest() >= 5;
+        apply.then(|| Compressor::train(texts.len(), |i| texts.get(i)))
+    }
+
+    /// Bytes that the texts would need, coded by these symbols, by a look at some of them.
+    fn coded_bytes(&self, texts: &Variable, symbols: &Compressor) -> usize {
+        let (mut before, mut codes) = (0, Vec::new());
+        for i in (0..texts.len()).step_by(texts.len().div_ceil(2048).max(1)) {
+            before += texts.get(i).len();
+            symbols.append(texts.get(i), &mut codes);
+        }
+        let coded = texts.data.len() as u64 * codes.len() as u64 / (before as u64).max(1);
+        usize::try_from(coded).unwrap_or(usize::MAX) + texts.len() * texts.offset_width() + 2400
+    }
+
+    /// How the values of a full-zip page are stored: compressed one by one where a sample says that it helps.
+    fn full_zip_texts(&self, texts: &Variable) -> Result<full_zip::Texts<'a>> {
+        if let Some(packer) = self.packer
+            && (texts.data.len() / texts.len().max(1) >= 512 || self.choice.forces_general())
+        {
+            let (mut before, mut after) = (0, 0);
+            for value in (0..texts.len()).step_by(texts.len().div_ceil(16).max(1)).map(|i| texts.get(i)) {
+                before += value.len();
+                after += packer.pack(value)?.len();
+            }
+            return Ok(if after * 10 < before * 9 { full_zip::Texts::General(packer) } else { full_zip::Texts::Plain });
+        }
+        Ok(self.symbols(texts).map_or(full_zip::Texts::Plain, |s| full_zip::Texts::Symbols(Box::new(s))))
+    }
+
+    fn fixed_codecs<'b>(&self, fixed: &'b Fixed) -> Vec<Box<dyn Codec + 'b>>
+    where
+        'a: 'b,
     {
-        return Ok(Some(found));
-    }
-    full_zip::encode_texts(page, texts, &full_zip_texts(texts, choice)?).map(Some)
-}
-
-/// A symbol table has 2312 bytes; it pays only for some amount of text.
-fn symbols_apply(texts: &Variable) -> bool {
-    texts.data.len() >= 32 << 10 && texts.longest() >= 5
-}
-
-/// How the values of a full-zip page are stored: compressed one by one where a sample says that it helps.
-fn full_zip_texts(texts: &Variable, choice: Choice) -> Result<full_zip::Texts> {
-    if let Some(scheme) = scheme(choice)
-        && texts.data.len() / texts.len().max(1) >= 512
-    {
-        let (mut before, mut after) = (0, 0);
-        for value in (0..texts.len()).step_by(texts.len().div_ceil(16).max(1)).map(|i| texts.get(i)) {
-            before += value.len();
-            after += scheme.compress(value, choice.level)?.len();
+        let hints = &self.choice.hints;
+        let mut codecs: Vec<Box<dyn Codec + 'b>> = vec![Box::new(Flat(fixed))];
+        if matches!(fixed.width, 1 | 2 | 4 | 8) && matches!(hints.compression, None | Some(Compression::Symbols)) {
+            codecs.push(Box::new(Bitpacked(fixed)));
+            let few = |most: f64| (Runs(fixed).count() as f64) < most * fixed.len() as f64;
+            if hints.rle_threshold.is_none_or(few) {
+                codecs.push(Box::new(Runs(fixed)));
+            }
         }
-        if after * 10 < before * 9 {
-            return Ok(full_zip::Texts::General(scheme, choice.level));
+        if let Some(packer) = self.packer {
+            let split = matches!(fixed.width, 4 | 8) && hints.split != Some(false);
+            if !split || hints.split.is_none() {
+                codecs.push(Box::new(General { inner: Flat(fixed), packer }));
+            }
+            if split {
+                codecs.push(Box::new(General { inner: Split(fixed), packer }));
+            }
         }
-        return Ok(full_zip::Texts::Plain);
+        codecs
     }
-    let symbols = symbols_apply(texts) && !matches!(choice.prefer, Prefer::Speed);
-    Ok(if symbols { full_zip::Texts::Symbols } else { full_zip::Texts::Plain })
-}
-
-/// The general compression to use, if any.
-fn scheme(choice: Choice) -> Option<Scheme> {
-    match choice.prefer {
-        Prefer::Size => Some(Scheme::Zstd),
-        Prefer::Speed => Some(Scheme::Lz4),
-        Prefer::RandomAccess => None,
-    }
-}
-
-fn fixed_codecs<'a>(fixed: &'a Fixed, choice: Choice) -> Vec<Box<dyn Codec + 'a>> {
-    let mut codecs: Vec<Box<dyn Codec + 'a>> = vec![Box::new(Flat(fixed))];
-    if matches!(fixed.width, 1 | 2 | 4 | 8) {
-        codecs.push(Box::new(Bitpacked(fixed)));
-        codecs.push(Box::new(Runs(fixed)));
-    }
-    if let Some(scheme) = scheme(choice) {
-        codecs.push(Box::new(General { inner: Flat(fixed), scheme, level: choice.level }));
-        if matches!(fixed.width, 4 | 8) {
-            codecs.push(Box::new(General { inner: Split(fixed), scheme, level: choice.level }));
-        }
-    }
-    codecs
-}
-
-/// Chunks that are encoded to see how large all would be.
-const SAMPLES: usize = 6;
-
-/// Bytes that this encoding would need for `count` values, about.
-fn estimate(codec: &dyn Codec, count: usize) -> Result<usize> {
-    let mut size = if codec.groups() { GROUP } else { MOST_VALUES };
-    while !codec.groups() && size > 2 && codec.bytes(&(0..size.min(count))) > codec.target() {
-        size /= 2;
-    }
-    let chunks = count.div_ceil(size);
-    let step = chunks.div_ceil(SAMPLES).max(1);
-    let (mut bytes, mut values) = (0usize, 0usize);
-    for chunk in (0..chunks).step_by(step) {
-        let items = chunk * size..((chunk + 1) * size).min(count);
-        values += items.len();
-        bytes += codec.encode(items)?.iter().map(|b| b.len().next_multiple_of(8)).sum::<usize>() + 8;
-    }
-    let message = codec.message().encoded_len() as u64;
-    let scaled = bytes as u64 * count as u64 / (values as u64).max(1) + message;
-    Ok(usize::try_from(scaled).unwrap_or(usize::MAX))
-}
-
-/// The encoding that needs the fewest bytes. Compressed chunks must save a twentieth to be worth unpacking.
-fn smallest<'a>(codecs: Vec<Box<dyn Codec + 'a>>, count: usize) -> Result<Box<dyn Codec + 'a>> {
-    let mut best: Option<(usize, Box<dyn Codec + 'a>)> = None;
-    for codec in codecs {
-        let handicap = if codec.is_general() { 20 } else { 0 };
-        let bytes = estimate(codec.as_ref(), count)?;
-        let bytes = bytes.saturating_add(bytes.checked_div(handicap).unwrap_or(0));
-        if best.as_ref().is_none_or(|(least, _)| bytes < *least) {
-            best = Some((bytes, codec));
-        }
-    }
-    best.map(|(_, codec)| codec).ok_or_else(|| Error::data("bad_values", "no encoding for these values"))
 }

@@ -3,6 +3,8 @@
 //! A type that has no name in the file is refused, or replaced by one that keeps every value if the caller allows
 //! that. The item of a fixed-size list keeps neither name nor nullability; everything else comes back as it was.
 
+use crate::container::Version;
+use crate::packed::plain_width;
 use crate::schema::messages::{Field as FieldMessage, FileDescriptor, Schema as SchemaMessage};
 use crate::schema::{is_packed, leaf_type};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, FieldRef, Schema, TimeUnit};
@@ -17,16 +19,20 @@ pub(crate) fn stores(data_type: &DataType) -> bool {
     match data_type {
         DataType::Struct(fields) => !fields.is_empty() && fields.iter().all(|f| stores(f.data_type())),
         DataType::List(item) | DataType::LargeList(item) => stores(item.data_type()),
+        DataType::FixedSizeList(item, n) if matches!(item.data_type(), DataType::Struct(_)) => {
+            *n > 0 && stores(item.data_type())
+        }
+        DataType::Map(entries, sorted) => !sorted && stores(entries.data_type()),
         leaf => logical_name(leaf).is_some_and(|name| leaf_type(&name).is_ok_and(|t| &t == leaf)),
     }
 }
 
 /// The schema with every type replaced by one that the file has, and notes on what was replaced.
-pub(super) fn storable(schema: &Schema, types: Types, notes: &mut Vec<String>) -> Result<Schema> {
+pub(super) fn storable(schema: &Schema, version: Version, types: Types, notes: &mut Vec<String>) -> Result<Schema> {
     let mut fields = Vec::with_capacity(schema.fields().len());
     for (number, field) in schema.fields().iter().enumerate() {
         let part = |e: Error| e.part(format!("column {number} {:?}", field.name()));
-        let stored = storable_field(field, 0).map_err(part)?;
+        let stored = storable_field(field, &Place { version, depth: 0, in_list: false }).map_err(part)?;
         if stored.data_type() != field.data_type() {
             if types == Types::Refuse {
                 let message = format!("Lance has no type {}", field.data_type());
@@ -60,30 +66,62 @@ fn refused(data_type: &DataType, why: &str) -> Error {
 /// More nesting than readers allow.
 const DEEPEST: usize = 64;
 
-fn storable_field(field: &FieldRef, depth: usize) -> Result<FieldRef> {
-    if depth > DEEPEST {
+/// Where a field is.
+#[derive(Clone, Copy)]
+struct Place {
+    version: Version,
+    depth: usize,
+    /// Whether some list is around it, of any kind.
+    in_list: bool,
+}
+
+/// Whether the values of a field lie outside of its pages.
+pub(super) fn is_blob(field: &Field) -> bool {
+    field.metadata().contains_key("lance-encoding:blob") && field.data_type() == &DataType::LargeBinary
+}
+
+fn storable_field(field: &FieldRef, place: &Place) -> Result<FieldRef> {
+    if place.depth > DEEPEST {
         return Err(refused(field.data_type(), "nested too deeply"));
     }
-    if field.metadata().contains_key("lance-encoding:blob") && field.data_type() == &DataType::LargeBinary {
-        return Err(refused(field.data_type(), "blob columns are not written yet")
-            .hint("remove the field's metadata lance-encoding:blob"));
+    if is_blob(field) && place.in_list {
+        return Err(
+            refused(field.data_type(), "blobs inside of lists").hint("remove the field's metadata lance-encoding:blob")
+        );
     }
-    let item = |f: &FieldRef| storable_field(f, depth + 1);
+    let inside = |f: &FieldRef, in_list: bool| {
+        storable_field(f, &Place { depth: place.depth + 1, in_list: place.in_list || in_list, ..*place })
+    };
     let data_type = match field.data_type() {
-        DataType::Struct(_) if is_packed(field.metadata()) => {
-            return Err(refused(field.data_type(), "packed structs are not written yet")
-                .hint("remove the field's metadata packed and lance-encoding:packed"));
+        DataType::Struct(members) if is_packed(field.metadata()) => {
+            let packed: Vec<FieldRef> = members.iter().map(|m| inside(m, true)).collect::<Result<_>>()?;
+            if packed.is_empty() || packed.iter().any(|m| !packs(m.data_type(), place.version)) {
+                return Err(refused(field.data_type(), "a packed struct of such members")
+                    .hint("members need a width of whole bytes, or file version 2.2 also text and binary"));
+            }
+            DataType::Struct(packed.into())
         }
-        DataType::Struct(members) if members.is_empty() && depth > 0 => {
+        DataType::Struct(members) if members.is_empty() && place.depth > 0 => {
             return Err(refused(field.data_type(), "a struct without members inside another field"));
         }
-        DataType::Struct(members) => DataType::Struct(members.iter().map(item).collect::<Result<_>>()?),
-        DataType::List(f) => DataType::List(item(f)?),
-        DataType::LargeList(f) => DataType::LargeList(item(f)?),
-        DataType::ListView(f) => DataType::List(item(f)?),
-        DataType::LargeListView(f) => DataType::LargeList(item(f)?),
-        DataType::Map(_, _) => {
-            return Err(refused(field.data_type(), "maps need file version 2.2, which is not written yet"));
+        DataType::Struct(members) => DataType::Struct(members.iter().map(|m| inside(m, false)).collect::<Result<_>>()?),
+        DataType::List(f) => DataType::List(inside(f, true)?),
+        DataType::LargeList(f) => DataType::LargeList(inside(f, true)?),
+        DataType::ListView(f) => DataType::List(inside(f, true)?),
+        DataType::LargeListView(f) => DataType::LargeList(inside(f, true)?),
+        DataType::Map(entries, sorted) => {
+            needs_2_2(field.data_type(), place)?;
+            if *sorted {
+                return Err(refused(field.data_type(), "Lance has no maps with sorted keys"));
+            }
+            DataType::Map(inside(entries, true)?, false)
+        }
+        DataType::FixedSizeList(item, n) if matches!(item.data_type(), DataType::Struct(_)) => {
+            needs_2_2(field.data_type(), place)?;
+            if place.in_list || has_list(item.data_type()) || *n < 1 {
+                return Err(refused(field.data_type(), "lists around or inside of fixed-size lists of structs"));
+            }
+            DataType::FixedSizeList(inside(item, true)?, *n)
         }
         leaf => {
             let leaf = storable_leaf(leaf);
@@ -94,6 +132,33 @@ fn storable_field(field: &FieldRef, depth: usize) -> Result<FieldRef> {
         }
     };
     Ok(Arc::new(field.as_ref().clone().with_data_type(data_type)))
+}
+
+fn needs_2_2(data_type: &DataType, place: &Place) -> Result<()> {
+    match place.version {
+        Version::V2_2 | Version::V2_3 => Ok(()),
+        Version::V2_0 | Version::V2_1 => {
+            Err(refused(data_type, "this type needs file version 2.2").hint("ask for it with --lance-version 2.2"))
+        }
+    }
+}
+
+/// Whether there is a list of any kind in this type.
+fn has_list(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Struct(members) => members.iter().any(|m| has_list(m.data_type())),
+        DataType::List(_) | DataType::LargeList(_) | DataType::Map(_, _) => true,
+        DataType::FixedSizeList(item, _) => matches!(item.data_type(), DataType::Struct(_)),
+        _ => false,
+    }
+}
+
+/// Whether a packed struct may have such members.
+fn packs(data_type: &DataType, version: Version) -> bool {
+    match data_type {
+        DataType::Utf8 | DataType::Binary | DataType::LargeUtf8 | DataType::LargeBinary => version == Version::V2_2,
+        other => plain_width(other).is_ok(),
+    }
 }
 
 /// The type that keeps every value of this one, and that the file may have.
@@ -195,6 +260,10 @@ fn list_fields(field: &Field, parent_id: i32, fields: &mut Vec<FieldMessage>) ->
         DataType::Struct(members) => ("struct".into(), members.iter().collect()),
         DataType::List(item) => (list_name("list", item), vec![item]),
         DataType::LargeList(item) => (list_name("large_list", item), vec![item]),
+        DataType::Map(entries, _) => ("map".into(), vec![entries]),
+        DataType::FixedSizeList(item, n) if matches!(item.data_type(), DataType::Struct(_)) => {
+            (format!("fixed_size_list:struct:{n}"), vec![item])
+        }
         DataType::LargeBinary if extension(field.metadata()) == Some("lance.json") => ("json".into(), Vec::new()),
         leaf => (logical_name(leaf).ok_or_else(|| refused(leaf, "Lance has no such type"))?, Vec::new()),
     };

@@ -3,7 +3,8 @@
 //! What lies under nulls is not part of a table: it becomes zero or empty, so that equal tables give equal files and
 //! nothing that was never meant to be written is.
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use super::messages_of::Member;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, Buffer};
 use arrow::datatypes::{ArrowNativeType, DataType};
 use colkit_core::{Error, Result};
@@ -16,6 +17,17 @@ pub(super) enum Values {
     Variable(Variable),
     /// Wide values: lists of one length.
     Lists(Lists),
+    /// Packed structs whose members all have a width.
+    Records(Records),
+    /// Packed structs of any members: their widths, and the bytes of each struct.
+    Mixed(Vec<Member>, Variable),
+}
+
+/// Packed structs: the members of a row lie together.
+pub(super) struct Records {
+    /// Bits of each member.
+    pub bits: Vec<u64>,
+    pub fixed: Fixed,
 }
 
 /// Values of so many bytes each.
@@ -52,9 +64,72 @@ impl Values {
                 Values::Variable(Variable::of(array)?)
             }
             DataType::FixedSizeList(_, _) => Values::Lists(Lists::of(array)?),
+            DataType::Struct(_) => packed(array)?,
             _ => Values::Fixed(Fixed::of(array)?),
         })
     }
+}
+
+/// The members of packed structs, put together. What lies under a null struct becomes zero or empty.
+fn packed(array: &ArrayRef) -> Result<Values> {
+    let structs = array.as_struct();
+    let mut members = Vec::with_capacity(structs.num_columns());
+    for (column, field) in structs.columns().iter().zip(structs.fields()) {
+        let hidden = column.nulls().is_some_and(|nulls| {
+            (0..column.len()).any(|i| nulls.is_null(i) && array.nulls().is_none_or(|outer| outer.is_valid(i)))
+        });
+        if hidden {
+            return Err(Error::data("type_not_supported", "a member of a packed struct is null")
+                .part(format!("field {:?}", field.name()))
+                .hint("remove the struct's metadata lance-encoding:packed"));
+        }
+        let whole = match array.nulls() {
+            None => column.clone(),
+            Some(outer) => arrow::compute::nullif(column, &BooleanArray::new(!outer.inner(), None))?,
+        };
+        members.push(match Values::of(&whole)? {
+            Values::Lists(lists) if lists.bits > 1 && lists.levels.iter().all(|(_, valid)| valid.is_none()) => {
+                let width = lists.items_per_row() * lists.bits / 8;
+                Values::Fixed(Fixed { width, data: lists.data.to_vec() })
+            }
+            fits @ (Values::Fixed(_) | Values::Variable(_)) => fits,
+            _ => return Err(unexpected(field.data_type())),
+        });
+    }
+    let mut data = Vec::new();
+    let mut offsets = vec![0];
+    for row in 0..array.len() {
+        for member in &members {
+            match member {
+                Values::Fixed(fixed) => data.extend_from_slice(fixed.get(row..row + 1)),
+                Values::Variable(texts) => {
+                    super::codec::push_offset(&mut data, texts.get(row).len(), texts.large)?;
+                    data.extend_from_slice(texts.get(row));
+                }
+                _ => {}
+            }
+        }
+        offsets.push(data.len());
+    }
+    let widths: Vec<Member> = members
+        .iter()
+        .map(|m| match m {
+            Values::Variable(texts) => Member::Variable(texts.large),
+            Values::Fixed(fixed) => Member::Fixed(fixed.width as u64 * 8),
+            _ => Member::Fixed(0),
+        })
+        .collect();
+    let bits = |m: &Member| match m {
+        Member::Fixed(bits) => Some(*bits),
+        Member::Variable(_) => None,
+    };
+    Ok(match widths.iter().map(bits).collect::<Option<Vec<u64>>>() {
+        Some(bits) => {
+            let width = usize::try_from(bits.iter().sum::<u64>() / 8).unwrap_or(0);
+            Values::Records(Records { bits, fixed: Fixed { width, data } })
+        }
+        None => Values::Mixed(widths, Variable { offsets, data, large: false }),
+    })
 }
 
 fn bits(array: &ArrayRef) -> BooleanBuffer {

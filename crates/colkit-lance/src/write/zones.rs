@@ -1,9 +1,10 @@
 //! Zone maps of a top-level column: what its values lie between, for every so many rows and for all.
 
+use crate::bloom::{self, Filter};
 use crate::trust::{Bound, Zone};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::{cast, max, max_binary, max_boolean, max_string, min, min_binary, min_boolean, min_string};
-use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
 use colkit_core::{Result, Value};
 use std::cmp::Ordering;
 
@@ -22,21 +23,40 @@ struct Summary {
     rows: usize,
 }
 
-/// Collects the zones of a column.
+/// Collects the zones of a column, and its bloom filters if it has some.
 #[derive(Default)]
 pub(super) struct ZoneMap {
     done: Vec<Zone>,
     open: Summary,
     all: Summary,
+    bloom: Option<Vec<Filter>>,
+    /// Hashes of the values of the open zone.
+    hashes: Vec<u64>,
+}
+
+/// What is known of a column's zones.
+pub(super) struct ColumnZoneMap {
+    pub zones: Vec<Zone>,
+    /// Of all rows.
+    pub all: Zone,
+    pub bloom: Option<Vec<Filter>>,
 }
 
 impl ZoneMap {
+    pub fn new(bloom: bool) -> Self {
+        ZoneMap { bloom: bloom.then(Vec::new), ..ZoneMap::default() }
+    }
+
     /// Takes the next rows.
     pub fn push(&mut self, array: &ArrayRef) -> Result<()> {
         let mut at = 0;
         while at < array.len() {
             let rows = (ZONE_ROWS - self.open.rows).min(array.len() - at);
-            self.open.add(&Summary::of(&array.slice(at, rows))?);
+            let part = array.slice(at, rows);
+            self.open.add(&Summary::of(&part)?);
+            if self.bloom.is_some() {
+                self.hashes.append(&mut bloom::hashes(&part)?);
+            }
             at += rows;
             if self.open.rows == ZONE_ROWS {
                 self.close();
@@ -49,14 +69,17 @@ impl ZoneMap {
         let zone = std::mem::take(&mut self.open);
         self.all.add(&zone);
         self.done.push(zone.zone());
+        if let Some(filters) = &mut self.bloom {
+            filters.push(Filter::of(std::mem::take(&mut self.hashes)));
+        }
     }
 
     /// All zones, and the one of all rows.
-    pub fn finish(mut self) -> (Vec<Zone>, Zone) {
+    pub fn finish(mut self) -> ColumnZoneMap {
         if self.open.rows > 0 {
             self.close();
         }
-        (self.done, self.all.zone())
+        ColumnZoneMap { zones: self.done, all: self.all.zone(), bloom: self.bloom }
     }
 }
 
@@ -112,6 +135,20 @@ fn bounds(array: &ArrayRef) -> Result<Option<(Value, Value)>> {
         }
         t if t.is_integer() => {
             let wide = cast(array, &DataType::Int64)?;
+            let a = wide.as_primitive::<Int64Type>();
+            pair(min(a).map(|x| Value::Int(x.into())), max(a).map(|x| Value::Int(x.into())))
+        }
+        DataType::Decimal128(_, _) => {
+            let a = array.as_primitive::<Decimal128Type>();
+            pair(min(a).map(Value::Int), max(a).map(Value::Int))
+        }
+        t if t.is_temporal() => {
+            let own = cast(
+                array,
+                &t.primitive_width()
+                    .map_or(DataType::Int64, |w| if w == 4 { DataType::Int32 } else { DataType::Int64 }),
+            )?;
+            let wide = cast(&own, &DataType::Int64)?;
             let a = wide.as_primitive::<Int64Type>();
             pair(min(a).map(|x| Value::Int(x.into())), max(a).map(|x| Value::Int(x.into())))
         }
@@ -192,7 +229,7 @@ mod tests {
     fn all(array: ArrayRef) -> Zone {
         let mut map = ZoneMap::default();
         map.push(&array).unwrap();
-        map.finish().1
+        map.finish().all
     }
 
     #[test]
@@ -202,7 +239,7 @@ mod tests {
             let numbers: Int32Array = (0..5000).map(|i| (i > 0).then_some(part * 5000 + i)).collect();
             map.push(&(Arc::new(numbers) as ArrayRef)).unwrap();
         }
-        let (zones, all) = map.finish();
+        let ColumnZoneMap { zones, all, .. } = map.finish();
         assert_eq!(zones.len(), 4);
         assert_eq!(zones.iter().map(|z| z.null_count).sum::<u64>(), 5);
         assert_eq!(zones[1].statistics().min, Some(Value::Int(8192)));

@@ -1,0 +1,189 @@
+//! Bloom filters: may some row of a zone have this value?
+//!
+//! Split-block filters as Parquet has them: blocks of eight 32-bit words. Of a value's 64-bit hash the upper half picks
+//! the block, the lower half, multiplied by eight odd constants, one bit of each word.
+//!
+//! ```text
+//! block = (hash >> 32) * blocks >> 32        bit of word i = (low half of hash * SALT[i]) >> 27
+//! ```
+//!
+//! The hash is XXH64 with seed 0 over the value: numbers as 16-byte little-endian integers if they are whole, else the 8
+//! bytes of a double; booleans as 0 or 1, like numbers; text and binary as they are. NaN equals nothing and is left out.
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use bytes::Bytes;
+use colkit_core::{Op, Predicate, Result, Value};
+use xxhash_rust::xxh64::xxh64;
+
+const SALT: [u32; 8] =
+    [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
+
+const BLOCK_BYTES: usize = 32;
+
+/// Bits for every distinct value: about one in a hundred values that are not there seems to be.
+const BITS_PER_VALUE: usize = 11;
+
+/// A filter as bytes; without any it holds nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Filter(pub Bytes);
+
+/// Where the block of a hash begins, among so many bytes of blocks.
+fn block_at(hash: u64, bytes: usize) -> usize {
+    let blocks = (bytes / BLOCK_BYTES) as u64;
+    usize::try_from(((hash >> 32) * blocks) >> 32).unwrap_or(0) * BLOCK_BYTES
+}
+
+/// The bits of a hash, one per word of its block.
+fn masks(hash: u64) -> [u32; 8] {
+    let [a, b, c, d, ..] = hash.to_le_bytes();
+    let low = u32::from_le_bytes([a, b, c, d]);
+    SALT.map(|salt| 1 << (low.wrapping_mul(salt) >> 27))
+}
+
+impl Filter {
+    /// The filter of these hashes.
+    pub fn of(mut hashes: Vec<u64>) -> Filter {
+        hashes.sort_unstable();
+        hashes.dedup();
+        let mut bytes = vec![0; (hashes.len() * BITS_PER_VALUE).div_ceil(BLOCK_BYTES * 8) * BLOCK_BYTES];
+        for hash in hashes {
+            let at = block_at(hash, bytes.len());
+            let words = bytes.get_mut(at..at + BLOCK_BYTES).unwrap_or_default().chunks_exact_mut(4);
+            for (word, mask) in words.zip(masks(hash)) {
+                word.iter_mut().zip(mask.to_le_bytes()).for_each(|(byte, bits)| *byte |= bits);
+            }
+        }
+        Filter(bytes.into())
+    }
+
+    /// Whether the value of this hash may be among those that the filter was made of.
+    pub fn may_hold(&self, hash: u64) -> bool {
+        let at = block_at(hash, self.0.len());
+        let block = self.0.get(at..at + BLOCK_BYTES).unwrap_or_default();
+        !block.is_empty()
+            && block
+                .chunks_exact(4)
+                .zip(masks(hash))
+                .all(|(word, mask)| word.iter().zip(mask.to_le_bytes()).all(|(byte, bits)| byte & bits == bits))
+    }
+}
+
+fn hash_int(int: i128) -> u64 {
+    xxh64(&int.to_le_bytes(), 0)
+}
+
+/// Floats and integers that are equal have equal hashes.
+#[expect(clippy::cast_possible_truncation, reason = "only floats that are whole and inside of the range are cast")]
+fn hash_float(float: f64) -> u64 {
+    if float.fract() == 0.0 && float.abs() < 1e38 { hash_int(float as i128) } else { xxh64(&float.to_le_bytes(), 0) }
+}
+
+/// Whether columns of this type can have filters.
+pub(crate) fn applies(data_type: &DataType) -> bool {
+    data_type.is_integer()
+        || data_type.is_floating()
+        || matches!(
+            data_type,
+            DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary
+        )
+}
+
+/// The hash of a literal that is compared with a column of this type; `None` if the filter cannot tell.
+pub(crate) fn hash_of(value: &Value, data_type: &DataType) -> Option<u64> {
+    let numeric = data_type.is_integer() || data_type.is_floating();
+    match value {
+        Value::Int(int) if numeric => Some(hash_int(*int)),
+        Value::Float(float) if numeric && !float.is_nan() => Some(hash_float(*float)),
+        Value::Bool(bool) if *data_type == DataType::Boolean => Some(hash_int((*bool).into())),
+        Value::Text(text) if applies(data_type) && !numeric && *data_type != DataType::Boolean => {
+            Some(xxh64(text.as_bytes(), 0))
+        }
+        Value::Bytes(bytes) if matches!(data_type, DataType::Binary | DataType::LargeBinary) => Some(xxh64(bytes, 0)),
+        _ => None,
+    }
+}
+
+/// The hashes of the values that are not null.
+pub(crate) fn hashes(array: &ArrayRef) -> Result<Vec<u64>> {
+    let bytes = |b: &[u8]| xxh64(b, 0);
+    Ok(match array.data_type() {
+        DataType::Boolean => array.as_boolean().iter().flatten().map(|b| hash_int(b.into())).collect(),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().iter().flatten().map(|v| hash_int(v.into())).collect(),
+        t if t.is_integer() => {
+            let wide = cast(array, &DataType::Int64)?;
+            wide.as_primitive::<Int64Type>().iter().flatten().map(|v| hash_int(v.into())).collect()
+        }
+        t if t.is_floating() => {
+            let wide = cast(array, &DataType::Float64)?;
+            wide.as_primitive::<Float64Type>().iter().flatten().filter(|v| !v.is_nan()).map(hash_float).collect()
+        }
+        DataType::Utf8 => array.as_string::<i32>().iter().flatten().map(|s| bytes(s.as_bytes())).collect(),
+        DataType::LargeUtf8 => array.as_string::<i64>().iter().flatten().map(|s| bytes(s.as_bytes())).collect(),
+        DataType::Binary => array.as_binary::<i32>().iter().flatten().map(bytes).collect(),
+        DataType::LargeBinary => array.as_binary::<i64>().iter().flatten().map(bytes).collect(),
+        _ => Vec::new(),
+    })
+}
+
+/// The predicate with every `=` and `in` that cannot hold, because `absent` says so of a column and a value, made false.
+pub(crate) fn narrowed(predicate: &Predicate, absent: &dyn Fn(usize, &Value) -> bool) -> Predicate {
+    match predicate {
+        Predicate::Compare { column, op: Op::Eq, value } if absent(*column, value) => Predicate::Or(Vec::new()),
+        Predicate::In { column, values } => {
+            let values = values.iter().filter(|v| !absent(*column, v)).cloned().collect();
+            Predicate::In { column: *column, values }
+        }
+        Predicate::And(all) => Predicate::And(all.iter().map(|p| narrowed(p, absent)).collect()),
+        Predicate::Or(any) => Predicate::Or(any.iter().map(|p| narrowed(p, absent)).collect()),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{Float64Array, Int32Array, StringArray};
+    use std::sync::Arc;
+
+    #[test]
+    fn what_is_there_is_found_and_little_else() {
+        let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values((0..8192).map(|i| i * 7)));
+        let filter = Filter::of(hashes(&numbers).unwrap());
+        assert!(filter.0.len() <= 8192 * 12 / 8 + 32);
+        let may = |v: Value| filter.may_hold(hash_of(&v, numbers.data_type()).unwrap());
+        assert!((0..8192).all(|i| may(Value::Int(i * 7)) && may(Value::Float(i as f64 * 7.0))));
+        let wrong = (0..10_000).filter(|i| may(Value::Int(i * 7 + 3))).count();
+        assert!(wrong < 250, "{wrong} of 10000");
+        assert!(!Filter::of(Vec::new()).may_hold(5));
+    }
+
+    #[test]
+    fn values_that_are_equal_hash_alike() {
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![-0.0, 2.5, f64::NAN, 1e300]));
+        let found = hashes(&floats).unwrap();
+        let literal = |v: Value| hash_of(&v, &DataType::Float64).unwrap();
+        assert_eq!(found, [literal(Value::Int(0)), literal(Value::Float(2.5)), literal(Value::Float(1e300))]);
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
+        assert_eq!(hashes(&texts).unwrap(), [hash_of(&Value::Text("a".into()), &DataType::Utf8).unwrap()]);
+        assert_eq!(hash_of(&Value::Text("a".into()), &DataType::Int32), None, "that comparison is an error, not empty");
+        assert_eq!(hash_of(&Value::Float(f64::NAN), &DataType::Float64), None);
+    }
+
+    #[test]
+    fn only_equality_is_narrowed() {
+        let absent = |column: usize, value: &Value| column == 0 && *value == Value::Int(5);
+        let compare = |op, v| Predicate::compare(0, op, Value::Int(v));
+        let never = Predicate::Or(Vec::new());
+        assert_eq!(narrowed(&compare(Op::Eq, 5), &absent), never);
+        assert_eq!(narrowed(&compare(Op::Ge, 5), &absent), compare(Op::Ge, 5));
+        let either = Predicate::In { column: 0, values: vec![Value::Int(5), Value::Int(6)] };
+        assert_eq!(narrowed(&either, &absent), Predicate::In { column: 0, values: vec![Value::Int(6)] });
+        let not = Predicate::Not(Box::new(compare(Op::Eq, 5)));
+        assert_eq!(
+            narrowed(&Predicate::And(vec![not.clone(), compare(Op::Eq, 5)]), &absent),
+            Predicate::And(vec![not, never])
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! What can be asked of a file to be written.
+
+use crate::container::Version;
+
+/// What encodings are chosen for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prefer {
+    /// Small files that are quick to write, to scan and to take single rows from.
+    #[default]
+    Balance,
+    /// The smallest file, whatever writing it costs; single rows cost more to read.
+    Size,
+    /// Little work for writing and scanning.
+    Speed,
+    /// Single rows: nothing that must be unpacked as a whole.
+    RandomAccess,
+}
+
+/// How Lance files are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writing {
+    /// What encodings are chosen for.
+    pub prefer: Prefer,
+    /// The version of the file; 2.0, 2.1 and 2.2 can be written. `None` is 2.1, which more releases read, and for the
+    /// smallest files 2.2, whose chunks may be larger.
+    pub version: Option<Version>,
+    /// Top-level columns that get bloom filters, so that `=` and `in` skip rows even where values lie in no order.
+    pub bloom: Vec<String>,
+    /// Bytes of Arrow memory that make a page. Little memory makes smaller pages.
+    pub page_bytes: u64,
+}
+
+impl Default for Writing {
+    fn default() -> Self {
+        Writing { prefer: Prefer::default(), version: None, bloom: Vec::new(), page_bytes: 8 << 20 }
+    }
+}
+
+impl Writing {
+    /// The version that files get.
+    pub(crate) fn version(&self) -> Version {
+        self.version.unwrap_or(match self.prefer {
+            Prefer::Size => Version::V2_2,
+            Prefer::Balance | Prefer::Speed | Prefer::RandomAccess => Version::V2_1,
+        })
+    }
+}
