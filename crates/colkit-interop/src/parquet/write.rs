@@ -1,0 +1,162 @@
+//! Writing Parquet: arrow's own writer, row groups as large as memory allows.
+
+use super::ParquetCompression;
+use crate::sink::SinkWriter;
+use ::parquet::arrow::ArrowWriter;
+use ::parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use ::parquet::schema::types::ColumnPath;
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::{DataType, Field, IntervalUnit, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use arrow::row::{RowConverter, SortField};
+use colkit_core::plan::batch_of;
+use colkit_core::{Class, Error, Result, Sink, TableWriter, WriteOptions, WriteSummary};
+use std::collections::HashSet;
+
+/// Rows of a row group at most.
+const GROUP_ROWS: usize = 1 << 20;
+
+/// Rows of the first batch that are looked at to see whether values repeat.
+const SAMPLE_ROWS: usize = 1024;
+
+pub(super) struct ParquetWriter {
+    schema: SchemaRef,
+    state: State,
+    rows: u64,
+    /// Bytes of a row group, encoded, after which it is written out.
+    group_bytes: usize,
+}
+
+/// The writer is made when the first batch shows what the values are like.
+enum State {
+    Waiting(Option<Box<(SinkWriter, WriterPropertiesBuilder)>>),
+    Writing(Box<ArrowWriter<SinkWriter>>),
+}
+
+impl ParquetWriter {
+    pub fn new(
+        schema: SchemaRef,
+        sink: Box<dyn Sink>,
+        compression: ParquetCompression,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        if schema.fields().is_empty() {
+            return Err(Error::data("no_columns", "a Parquet file cannot hold a table without columns"));
+        }
+        for field in schema.fields() {
+            if !stores(field.data_type()) {
+                let message = format!("Parquet has no form for values of type {}", field.data_type());
+                return Err(Error::data("type_not_supported", message).part(format!("column {:?}", field.name())));
+            }
+        }
+        let properties = WriterProperties::builder()
+            .set_compression(codec(compression, options.level)?)
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .set_created_by(concat!("colkit version ", env!("CARGO_PKG_VERSION")).into());
+        let group_bytes = usize::try_from(options.memory / 4).unwrap_or(usize::MAX);
+        let state = State::Waiting(Some(Box::new((SinkWriter::new(sink), properties))));
+        Ok(ParquetWriter { schema, state, rows: 0, group_bytes })
+    }
+
+    fn writer(&mut self, first: Option<&RecordBatch>) -> Result<&mut ArrowWriter<SinkWriter>> {
+        if let State::Waiting(waiting) = &mut self.state {
+            let Some((sink, mut properties)) = waiting.take().map(|b| *b) else {
+                return Err(Error::request("writer_failed", "the file could not be started"));
+            };
+            for (field, array) in self.schema.fields().iter().zip(first.iter().flat_map(|b| b.columns())) {
+                if is_distinct(array)? {
+                    let path = ColumnPath::new(vec![field.name().clone()]);
+                    properties = properties.set_column_dictionary_enabled(path, false);
+                }
+            }
+            let writer = ArrowWriter::try_new(sink, self.schema.clone(), Some(properties.build())).map_err(refused)?;
+            self.state = State::Writing(Box::new(writer));
+        }
+        match &mut self.state {
+            State::Writing(writer) => Ok(writer),
+            State::Waiting(_) => Err(Error::request("writer_failed", "the file could not be started")),
+        }
+    }
+}
+
+/// Whether hardly any value repeats. A dictionary of them would be as large as the values, and have to be read for
+/// every page of them.
+fn is_distinct(array: &ArrayRef) -> Result<bool> {
+    let simple = array.data_type().is_primitive() || matches!(array.data_type(), DataType::Utf8 | DataType::Binary);
+    if !simple || array.len() < SAMPLE_ROWS {
+        return Ok(false);
+    }
+    let converter = RowConverter::new(vec![SortField::new(array.data_type().clone())])?;
+    let rows = converter.convert_columns(&[array.slice(0, SAMPLE_ROWS)])?;
+    let distinct: HashSet<&[u8]> = rows.iter().map(|row| row.data()).collect();
+    Ok(distinct.len() * 8 > SAMPLE_ROWS * 7)
+}
+
+/// Whether values of this type come back as the same type. The arrow schema is kept beside Parquet's own.
+pub(super) fn stores(data_type: &DataType) -> bool {
+    let inside = |field: &Field| stores(field.data_type());
+    match data_type {
+        DataType::Struct(fields) => !fields.is_empty() && fields.iter().all(|f| inside(f)),
+        DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) | DataType::Map(f, _) => inside(f),
+        DataType::Dictionary(_, values) => !values.is_nested() && stores(values),
+        DataType::Union(..) | DataType::RunEndEncoded(..) => false,
+        DataType::ListView(_) | DataType::LargeListView(_) => false,
+        DataType::Interval(IntervalUnit::MonthDayNano) => false,
+        _ => true,
+    }
+}
+
+fn codec(compression: ParquetCompression, level: Option<u32>) -> Result<Compression> {
+    let bad = |e: ParquetError| Error::request("bad_level", e.to_string());
+    let signed = |level: u32| i32::try_from(level).unwrap_or(i32::MAX);
+    Ok(match (compression, level) {
+        (ParquetCompression::Zstd, level) => {
+            Compression::ZSTD(ZstdLevel::try_new(signed(level.unwrap_or(3))).map_err(bad)?)
+        }
+        (ParquetCompression::Gzip, level) => Compression::GZIP(GzipLevel::try_new(level.unwrap_or(6)).map_err(bad)?),
+        (ParquetCompression::Brotli, level) => {
+            Compression::BROTLI(BrotliLevel::try_new(level.unwrap_or(5)).map_err(bad)?)
+        }
+        (_, Some(_)) => {
+            return Err(Error::request("bad_level", "this compression has no levels")
+                .hint("zstd, gzip and brotli have (--compression)"));
+        }
+        (ParquetCompression::None, None) => Compression::UNCOMPRESSED,
+        (ParquetCompression::Snappy, None) => Compression::SNAPPY,
+        (ParquetCompression::Lz4, None) => Compression::LZ4_RAW,
+    })
+}
+
+/// What the writer refuses: the data, or the disk.
+fn refused(e: ParquetError) -> Error {
+    let class = match &e {
+        ParquetError::External(inner) if inner.is::<std::io::Error>() => Class::Io,
+        _ => Class::Data,
+    };
+    Error::new(class, if class == Class::Io { "io" } else { "parquet" }, e.to_string()).caused_by(e)
+}
+
+impl TableWriter for ParquetWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let batch = batch_of(&self.schema, batch.columns().to_vec(), batch.num_rows())?;
+        let group_bytes = self.group_bytes;
+        let writer = self.writer(Some(&batch))?;
+        writer.write(&batch).map_err(refused)?;
+        if writer.in_progress_size() >= group_bytes {
+            writer.flush().map_err(refused)?;
+        }
+        self.rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
+        self.writer(None)?;
+        let State::Writing(writer) = self.state else {
+            return Err(Error::request("writer_failed", "the file could not be started"));
+        };
+        let sink = writer.into_inner().map_err(refused)?;
+        Ok(WriteSummary { rows: self.rows, bytes: sink.commit()?, notes: Vec::new() })
+    }
+}

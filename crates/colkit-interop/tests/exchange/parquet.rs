@@ -1,0 +1,175 @@
+//! Parquet files.
+
+use super::sample::{noise, plain, rich};
+use arrow::array::{ArrayRef, AsArray, Int32Array, Int64Array, StringArray};
+use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
+use colkit_core::conformance::{self, Laws};
+use colkit_core::drive::blocking;
+use colkit_core::{
+    ColumnRef, Counting, Format, Op, Predicate, Projection, ReadOptions, Scan, TableFile, Value, WriteOptions, coalesce,
+};
+use colkit_interop::{Parquet, ParquetCompression};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+use std::sync::Arc;
+
+const APART: Laws = Laws { columns_apart: true };
+
+fn format() -> Arc<dyn Format> {
+    Arc::new(Parquet::default())
+}
+
+/// A file with these settings of the crate's own writer.
+fn file_with(batch: &RecordBatch, properties: WriterProperties) -> Bytes {
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    bytes.into()
+}
+
+#[test]
+fn everything_comes_back() {
+    use ParquetCompression as C;
+    for compression in [C::None, C::Snappy, C::Zstd, C::Lz4, C::Gzip, C::Brotli] {
+        let format: Arc<dyn Format> = Arc::new(Parquet { compression });
+        conformance::round_trip(&format, &plain(2000), APART);
+    }
+    conformance::round_trip(&format(), &rich(600), APART);
+    conformance::round_trip(&format(), &rich(0), APART);
+    for column in rich(0).columns() {
+        assert!(format().stores(column.data_type()));
+    }
+}
+
+#[test]
+fn the_laws_hold_over_many_row_groups_with_and_without_a_page_index() {
+    for indexed in [true, false] {
+        let properties = WriterProperties::builder()
+            .set_max_row_group_row_count(Some(300))
+            .set_data_page_row_count_limit(70)
+            .set_write_batch_size(35)
+            .set_offset_index_disabled(!indexed);
+        let properties = if indexed {
+            properties
+        } else {
+            properties.set_statistics_enabled(parquet::file::properties::EnabledStatistics::Chunk)
+        };
+        let bytes = file_with(&rich(1000), properties.build());
+        let read = conformance::reads(&format(), &bytes, APART);
+        assert_eq!(read.columns(), rich(1000).columns());
+    }
+}
+
+/// 10,000 rows in order, in row groups of 2,500 and pages of 250.
+fn ordered() -> Bytes {
+    let batch = RecordBatch::try_from_iter([
+        ("id", Arc::new(Int64Array::from_iter_values(0..10_000)) as ArrayRef),
+        ("n", Arc::new(Int32Array::from_iter_values((0..10_000).map(noise)))),
+        ("t", Arc::new(StringArray::from_iter_values((0..10_000).map(|i| format!("{}", noise(i)))))),
+    ]);
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(2500))
+        .set_data_page_row_count_limit(250)
+        .set_write_batch_size(250)
+        .set_dictionary_enabled(false)
+        .build();
+    file_with(&batch.unwrap(), properties)
+}
+
+#[test]
+fn a_condition_reads_only_the_pages_that_may_match_and_what_is_planned() {
+    let bytes = ordered();
+    let source = Arc::new(Counting::remembering(bytes.clone()));
+    let file = TableFile::open(format(), source.clone(), &ReadOptions::default()).unwrap();
+    let opening = source.ranges().len();
+    let predicate = Predicate::compare(0, Op::Eq, Value::Int(6000));
+    let scan = Scan { projection: Projection::columns([2, 0]), predicate: Some(predicate), ..Scan::default() };
+    let splits = blocking::run(file.table().splits(&scan).unwrap(), source.as_ref()).unwrap();
+    assert_eq!(splits.len(), 1);
+    assert_eq!(splits[0].rows, 6000..6250, "one page of one row group");
+    let rows: Vec<RecordBatch> = file.scan(&scan).unwrap().map(|b| b.unwrap()).collect();
+    assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 1);
+    assert_eq!(rows[0].column(0).as_string::<i32>().value(0), format!("{}", noise(6000)));
+    let read = coalesce(&source.ranges()[opening..], 0);
+    assert_eq!(read, coalesce(&splits[0].ranges, 0), "what was planned is what was read");
+    let size: u64 = read.iter().map(|r| r.len()).sum();
+    assert!(size * 40 < bytes.len() as u64, "{size} of {}", bytes.len());
+}
+
+#[test]
+fn rows_are_taken_from_their_pages() {
+    let bytes = ordered();
+    let source = Arc::new(Counting::remembering(bytes.clone()));
+    let file = TableFile::open(format(), source.clone(), &ReadOptions::default()).unwrap();
+    let before = source.count().bytes;
+    let taken = file.take(&[9999, 17, 17, 5000], &Projection::columns([0])).unwrap();
+    let ids = taken.column(0).as_primitive::<arrow::datatypes::Int64Type>().values().to_vec();
+    assert_eq!(ids, [9999, 17, 17, 5000]);
+    let read = source.count().bytes - before;
+    assert!(read < 3 * 250 * 8 + 500, "three pages of 250 numbers, not {read} bytes");
+}
+
+#[test]
+fn the_footer_answers_for_the_bounds() {
+    let file = TableFile::open(format(), Arc::new(ordered()), &ReadOptions::default()).unwrap();
+    let statistics = file.table().statistics();
+    assert_eq!((statistics[0].min.clone(), statistics[0].max.clone()), (Some(Value::Int(0)), Some(Value::Int(9999))));
+    assert!(statistics[0].exact);
+    assert_eq!(statistics[0].null_count, Some(0));
+}
+
+#[test]
+fn little_memory_cuts_row_groups_where_pages_start() {
+    let file = TableFile::open(format(), Arc::new(big()), &ReadOptions::default()).unwrap();
+    let scan = Scan { memory: 16 << 20, ..Scan::default() };
+    let splits = blocking::run(file.table().splits(&scan).unwrap(), file.source().as_ref()).unwrap();
+    assert!(splits.len() > 1, "{splits:?}");
+    let rows: usize = file.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
+    assert_eq!(rows, 500_000);
+}
+
+/// One row group of 4 MB.
+fn big() -> Bytes {
+    let numbers = Int64Array::from_iter_values((0..500_000).map(|i| i64::from(noise(i)) * 7919));
+    let batch = RecordBatch::try_from_iter([("n", Arc::new(numbers) as ArrayRef)]).unwrap();
+    file_with(&batch, WriterProperties::builder().set_dictionary_enabled(false).build())
+}
+
+#[test]
+fn parts_of_structs_are_read_alone() {
+    let batch = rich(300);
+    let column = batch.schema().index_of("struct").unwrap();
+    let (bytes, _) = conformance::write(&format(), &batch, 300, &WriteOptions::default()).unwrap();
+    let read = |within: Vec<Vec<usize>>| {
+        let source = Arc::new(Counting::new(bytes.clone()));
+        let file = TableFile::open(format(), source.clone(), &ReadOptions::default()).unwrap();
+        let before = source.count().bytes;
+        let projection = Projection::parts(vec![ColumnRef { index: column, within }]);
+        let batches: Vec<_> = file.scan(&Scan::of(projection)).unwrap().map(|b| b.unwrap()).collect();
+        let whole = arrow::compute::concat_batches(&batches[0].schema(), &batches).unwrap();
+        (whole.column(0).as_struct().clone(), source.count().bytes - before)
+    };
+    let (whole, all_bytes) = read(vec![]);
+    let (part, bytes) = read(vec![vec![1]]);
+    assert_eq!(part.column_names(), ["b"]);
+    assert_eq!(part.column(0), whole.column_by_name("b").unwrap());
+    assert!(bytes * 2 < all_bytes, "{bytes} of {all_bytes}");
+    let (part, _) = read(vec![vec![2], vec![0]]);
+    assert_eq!(part.column_names(), ["a", "l"]);
+}
+
+#[test]
+fn levels_are_checked_against_the_compression() {
+    use ParquetCompression as C;
+    let write = |compression, level| {
+        let format: Arc<dyn Format> = Arc::new(Parquet { compression });
+        let options = WriteOptions { level: Some(level), ..WriteOptions::default() };
+        conformance::write(&format, &plain(10), 10, &options).map(drop).map_err(|e| e.code())
+    };
+    assert_eq!(write(C::Zstd, 19), Ok(()));
+    assert_eq!(write(C::Gzip, 9), Ok(()));
+    assert_eq!(write(C::Zstd, 99), Err("bad_level"));
+    assert_eq!(write(C::Snappy, 1), Err("bad_level"));
+}
