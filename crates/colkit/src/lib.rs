@@ -17,6 +17,7 @@
 mod columns;
 mod convert;
 mod diff;
+mod fidelity;
 mod input;
 mod narrow;
 mod open;
@@ -34,8 +35,9 @@ pub use colkit_core::{
     Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter, Types, Value, WriteOptions, WriteSummary,
     available_threads, coalesce, column_index, drive, json, plan, recognise,
 };
+pub use colkit_interop as interop;
 pub use columns::ColumnName;
-pub use convert::{Conversion, ConversionSummary, Prepared};
+pub use convert::{Conversion, ConversionSummary, NextSink, Prepared};
 pub use diff::{CellDifference, DiffOptions, Difference, diff};
 pub use input::Input;
 pub use open::{NamedBatches, OpenFile, Opening};
