@@ -65,7 +65,8 @@ fn child_of(data_type: &DataType, child: usize, first: usize) -> Option<(&DataTy
     }
 }
 
-fn leaf_count(data_type: &DataType) -> usize {
+/// How many leaves a type has.
+pub(super) fn leaf_count(data_type: &DataType) -> usize {
     match data_type {
         DataType::Struct(fields) => fields.iter().map(|f| leaf_count(f.data_type())).sum(),
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {

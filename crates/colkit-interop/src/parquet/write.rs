@@ -1,16 +1,21 @@
-//! Writing Parquet: arrow's own writer, row groups as large as memory allows.
+//! Writing Parquet with the crate's own encoders: columns side by side on several threads, row groups as large as
+//! memory allows.
 
 use super::ParquetCompression;
+use super::plan::leaf_count;
 use crate::sink::SinkWriter;
 use ::parquet::arrow::ArrowWriter;
+use ::parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use ::parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::ColumnPath;
 use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::{DataType, Field, IntervalUnit, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, IntervalUnit, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use arrow::row::{RowConverter, SortField};
+use colkit_core::drive::parallel;
 use colkit_core::plan::batch_of;
 use colkit_core::{Class, Error, Result, Sink, TableWriter, WriteOptions, WriteSummary};
 use std::collections::HashSet;
@@ -21,18 +26,74 @@ const GROUP_ROWS: usize = 1 << 20;
 /// Rows of the first batch that are looked at to see whether values repeat.
 const SAMPLE_ROWS: usize = 1024;
 
+/// Values of a batch for which it is not worth starting threads.
+const FEW_VALUES: usize = 4096;
+
 pub(super) struct ParquetWriter {
     schema: SchemaRef,
     state: State,
     rows: u64,
     /// Bytes of a row group, encoded, after which it is written out.
     group_bytes: usize,
+    threads: usize,
 }
 
 /// The writer is made when the first batch shows what the values are like.
 enum State {
     Waiting(Option<Box<(SinkWriter, WriterPropertiesBuilder)>>),
-    Writing(Box<ArrowWriter<SinkWriter>>),
+    Writing(Box<Writing>),
+}
+
+struct Writing {
+    file: SerializedFileWriter<SinkWriter>,
+    encoders: ArrowRowGroupWriterFactory,
+    /// The row group under way: for every column the encoders of its leaves.
+    columns: Vec<Vec<ArrowColumnWriter>>,
+    /// Rows of the row group so far.
+    rows: usize,
+}
+
+impl Writing {
+    /// Appends rows to the row group under way.
+    fn append(&mut self, schema: &Schema, batch: &RecordBatch, threads: usize) -> Result<()> {
+        if self.columns.is_empty() {
+            let group = self.file.flushed_row_groups().len();
+            let mut leaves = self.encoders.create_column_writers(group).map_err(refused)?.into_iter();
+            let of = |field: &FieldRef| leaves.by_ref().take(leaf_count(field.data_type())).collect();
+            self.columns = schema.fields().iter().map(of).collect();
+        }
+        let few = batch.num_rows().saturating_mul(batch.num_columns()) < FEW_VALUES;
+        let columns = std::mem::take(&mut self.columns);
+        let work: Vec<_> = schema.fields().iter().zip(batch.columns()).zip(columns).collect();
+        self.columns = parallel::map(work, if few { 1 } else { threads }, |((field, array), mut writers)| {
+            let leaves = compute_leaves(field, array).map_err(refused)?;
+            for (writer, leaf) in writers.iter_mut().zip(&leaves) {
+                writer.write(leaf).map_err(refused)?;
+            }
+            Ok(writers)
+        })?;
+        self.rows += batch.num_rows();
+        Ok(())
+    }
+
+    /// Writes out the row group under way.
+    fn end_group(&mut self, threads: usize) -> Result<()> {
+        if self.rows > 0 {
+            let writers: Vec<ArrowColumnWriter> = std::mem::take(&mut self.columns).into_iter().flatten().collect();
+            let chunks = parallel::map(writers, threads, |writer| writer.close().map_err(refused))?;
+            let mut group = self.file.next_row_group().map_err(refused)?;
+            for chunk in chunks {
+                chunk.append_to_row_group(&mut group).map_err(refused)?;
+            }
+            group.close().map_err(refused)?;
+            self.rows = 0;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        self.columns.iter().flatten().map(ArrowColumnWriter::get_estimated_total_bytes).sum()
+    }
 }
 
 impl ParquetWriter {
@@ -57,10 +118,10 @@ impl ParquetWriter {
             .set_created_by(concat!("colkit version ", env!("CARGO_PKG_VERSION")).into());
         let group_bytes = usize::try_from(options.memory / 4).unwrap_or(usize::MAX);
         let state = State::Waiting(Some(Box::new((SinkWriter::new(sink), properties))));
-        Ok(ParquetWriter { schema, state, rows: 0, group_bytes })
+        Ok(ParquetWriter { schema, state, rows: 0, group_bytes, threads: options.threads })
     }
 
-    fn writer(&mut self, first: Option<&RecordBatch>) -> Result<&mut ArrowWriter<SinkWriter>> {
+    fn writing(&mut self, first: Option<&RecordBatch>) -> Result<&mut Writing> {
         if let State::Waiting(waiting) = &mut self.state {
             let Some((sink, mut properties)) = waiting.take().map(|b| *b) else {
                 return Err(Error::request("writer_failed", "the file could not be started"));
@@ -72,10 +133,11 @@ impl ParquetWriter {
                 }
             }
             let writer = ArrowWriter::try_new(sink, self.schema.clone(), Some(properties.build())).map_err(refused)?;
-            self.state = State::Writing(Box::new(writer));
+            let (file, encoders) = writer.into_serialized_writer().map_err(refused)?;
+            self.state = State::Writing(Box::new(Writing { file, encoders, columns: Vec::new(), rows: 0 }));
         }
         match &mut self.state {
-            State::Writing(writer) => Ok(writer),
+            State::Writing(writing) => Ok(writing),
             State::Waiting(_) => Err(Error::request("writer_failed", "the file could not be started")),
         }
     }
@@ -141,22 +203,28 @@ fn refused(e: ParquetError) -> Error {
 impl TableWriter for ParquetWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let batch = batch_of(&self.schema, batch.columns().to_vec(), batch.num_rows())?;
-        let group_bytes = self.group_bytes;
-        let writer = self.writer(Some(&batch))?;
-        writer.write(&batch).map_err(refused)?;
-        if writer.in_progress_size() >= group_bytes {
-            writer.flush().map_err(refused)?;
+        let (schema, group_bytes, threads) = (self.schema.clone(), self.group_bytes, self.threads);
+        let writing = self.writing(Some(&batch))?;
+        let mut rest = batch.clone();
+        while rest.num_rows() > 0 {
+            let rows = rest.num_rows().min(GROUP_ROWS.saturating_sub(writing.rows));
+            writing.append(&schema, &rest.slice(0, rows), threads)?;
+            if writing.rows >= GROUP_ROWS || writing.bytes() >= group_bytes {
+                writing.end_group(threads)?;
+            }
+            rest = rest.slice(rows, rest.num_rows() - rows);
         }
         self.rows += batch.num_rows() as u64;
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
-        self.writer(None)?;
-        let State::Writing(writer) = self.state else {
+        let threads = self.threads;
+        self.writing(None)?.end_group(threads)?;
+        let State::Writing(writing) = self.state else {
             return Err(Error::request("writer_failed", "the file could not be started"));
         };
-        let sink = writer.into_inner().map_err(refused)?;
+        let sink = writing.file.into_inner().map_err(refused)?;
         Ok(WriteSummary { rows: self.rows, bytes: sink.commit()?, notes: Vec::new() })
     }
 }

@@ -1,7 +1,9 @@
 //! Parquet files.
 
 use super::sample::{noise, plain, rich};
-use arrow::array::{ArrayRef, AsArray, Int32Array, Int64Array, StringArray};
+use arrow::array::{
+    ArrayRef, AsArray, Date32Array, Decimal128Array, Int32Array, Int64Array, StringArray, TimestampMillisecondArray,
+};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::conformance::{self, Laws};
@@ -96,6 +98,43 @@ fn a_condition_reads_only_the_pages_that_may_match_and_what_is_planned() {
     assert_eq!(read, coalesce(&splits[0].ranges, 0), "what was planned is what was read");
     let size: u64 = read.iter().map(|r| r.len()).sum();
     assert!(size * 40 < bytes.len() as u64, "{size} of {}", bytes.len());
+}
+
+#[test]
+fn dates_times_and_decimals_are_ruled_out_by_what_people_write() {
+    let days = Date32Array::from_iter_values(0..10_000);
+    let times = TimestampMillisecondArray::from_iter_values((0..10_000).map(|d| d * 86_400_000));
+    let money = Decimal128Array::from_iter_values(0..10_000).with_precision_and_scale(12, 2).unwrap();
+    let batch = RecordBatch::try_from_iter([
+        ("day", Arc::new(days) as ArrayRef),
+        ("time", Arc::new(times.with_timezone("UTC"))),
+        ("money", Arc::new(money)),
+    ]);
+    let properties = WriterProperties::builder().set_data_page_row_count_limit(500).set_write_batch_size(500).build();
+    let bytes = file_with(&batch.unwrap(), properties);
+    let file = TableFile::open(format(), Arc::new(bytes), &ReadOptions::default()).unwrap();
+    for (condition, rows) in [
+        ("day = \"1980-01-01\"", 1),
+        ("time >= \"1997-05-18T00:00:00Z\"", 1),
+        ("money < 0.05", 5),
+        ("money in (1.25, 99.99)", 2),
+    ] {
+        let predicate = Some(Predicate::parse(condition, &file.schema()).unwrap());
+        let scan = Scan { predicate, ..Scan::default() };
+        let splits = blocking::run(file.table().splits(&scan).unwrap(), file.source().as_ref()).unwrap();
+        let read: u64 = splits.iter().map(|s| s.rows.end - s.rows.start).sum();
+        assert!(read <= 1000, "{condition}: {splits:?}");
+        let found: usize = file.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
+        assert_eq!(found, rows, "{condition}");
+    }
+}
+
+#[test]
+fn values_that_do_not_repeat_get_no_dictionary() {
+    let (bytes, _) = conformance::write(&format(), &plain(5000), 5000, &WriteOptions::default()).unwrap();
+    let file = TableFile::open(format(), Arc::new(bytes), &ReadOptions::default()).unwrap();
+    let encodings: Vec<String> = file.layout().unwrap().regions.iter().filter_map(|r| r.encoding.clone()).collect();
+    assert!(!encodings[0].contains("DICTIONARY") && encodings[2].contains("DICTIONARY"), "{encodings:?}");
 }
 
 #[test]
