@@ -38,11 +38,17 @@ fn blocks_start(blocks: &[Block], footer: u64) -> u64 {
     blocks.iter().map(|b| b.metadata.start()).min().unwrap_or(footer)
 }
 
-/// The place of the schema message, from the bytes that follow the magic.
-fn schema_message(bytes: &[u8]) -> Option<ByteRange> {
+/// The place of the schema message, from the bytes that follow the magic. It ends before the message at `first`.
+fn schema_message(bytes: &[u8], first: u64) -> (ByteRange, &'static str) {
     let zeros = bytes.chunks(8).take_while(|word| word.iter().all(|b| *b == 0)).count() * 8;
-    let (prefix, length) = message::prefix(bytes.get(zeros..)?, 0).ok()??;
-    ByteRange::at(8, zeros as u64 + prefix + length).ok()
+    let message = bytes.get(zeros..).filter(|rest| rest.starts_with(&message::CONTINUATION));
+    let length = message.and_then(|rest| message::prefix(rest, 0).ok().flatten());
+    let framed = length.and_then(|(prefix, length)| ByteRange::at(8, zeros as u64 + prefix + length).ok());
+    match framed.filter(|range| range.end() <= first) {
+        Some(range) => (range, "schema message"),
+        // Some writers leave out the frame. Nothing depends on it: the footer has the schema.
+        None => (ByteRange::between(8, first), "schema"),
+    }
 }
 
 /// Where a message lies.
@@ -175,12 +181,10 @@ impl Machine for Open {
                     self.add(&mut index, number, block, bytes)?;
                 }
                 let first = blocks_start(&blocks, footer);
-                let schema = got.last().and_then(|bytes| schema_message(bytes)).filter(|range| range.end() <= first);
-                if let Some(range) = schema {
-                    index.regions.push(Region::new(range, RegionKind::Metadata, "schema message"));
-                }
+                let (range, name) = schema_message(got.last().map(Bytes::as_ref).unwrap_or_default(), first);
+                index.regions.push(Region::new(range, RegionKind::Metadata, name));
                 let last = blocks.iter().map(|b| b.body.end()).max();
-                index.end_of_messages = last.or(schema.map(|range| range.end()));
+                index.end_of_messages = Some(last.unwrap_or(range.end()));
                 Ok(Step::Ready(Arc::new(IpcTable::new(*index))))
             }
         }

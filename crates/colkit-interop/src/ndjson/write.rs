@@ -92,6 +92,9 @@ impl TableWriter for NdjsonWriter {
 
     fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
         self.flush()?;
+        if self.summary.rows == 0 {
+            self.summary.notes.push("no rows, so the file does not say which columns there are".into());
+        }
         if self.not_finite > 0 {
             self.summary.notes.push(format!("{} times NaN or infinity written as null", self.not_finite));
         }

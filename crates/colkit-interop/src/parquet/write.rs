@@ -3,6 +3,7 @@
 
 use super::ParquetCompression;
 use super::plan::leaf_count;
+use crate::guard::guarded;
 use crate::sink::SinkWriter;
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
@@ -12,6 +13,7 @@ use ::parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::ColumnPath;
 use arrow::array::{Array, ArrayRef};
+use arrow::compute::{can_cast_types, cast};
 use arrow::datatypes::{DataType, Field, FieldRef, IntervalUnit, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use arrow::row::{RowConverter, SortField};
@@ -19,6 +21,7 @@ use colkit_core::drive::parallel;
 use colkit_core::plan::batch_of;
 use colkit_core::{Class, Error, Result, Sink, TableWriter, WriteOptions, WriteSummary};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Rows of a row group at most.
 const GROUP_ROWS: usize = 1 << 20;
@@ -36,6 +39,8 @@ pub(super) struct ParquetWriter {
     /// Bytes of a row group, encoded, after which it is written out.
     group_bytes: usize,
     threads: usize,
+    /// Columns whose type was changed.
+    notes: Vec<String>,
 }
 
 /// The writer is made when the first batch shows what the values are like.
@@ -66,11 +71,18 @@ impl Writing {
         let columns = std::mem::take(&mut self.columns);
         let work: Vec<_> = schema.fields().iter().zip(batch.columns()).zip(columns).collect();
         self.columns = parallel::map(work, if few { 1 } else { threads }, |((field, array), mut writers)| {
-            let leaves = compute_leaves(field, array).map_err(refused)?;
-            for (writer, leaf) in writers.iter_mut().zip(&leaves) {
-                writer.write(leaf).map_err(refused)?;
-            }
-            Ok(writers)
+            // An encoder that panics has met a type it does not know.
+            let encoded = guarded(&format!("column {:?}", field.name()), || {
+                let leaves = compute_leaves(field, array).map_err(refused)?;
+                for (writer, leaf) in writers.iter_mut().zip(&leaves) {
+                    writer.write(leaf).map_err(refused)?;
+                }
+                Ok::<_, Error>(())
+            });
+            encoded.map(|()| writers).map_err(|e| match e.class() {
+                Class::Corrupt => Error::data("encoder_failed", e.message()).part(format!("column {:?}", field.name())),
+                _ => e,
+            })
         })?;
         self.rows += batch.num_rows();
         Ok(())
@@ -106,19 +118,30 @@ impl ParquetWriter {
         if schema.fields().is_empty() {
             return Err(Error::data("no_columns", "a Parquet file cannot hold a table without columns"));
         }
+        let mut notes = Vec::new();
+        let mut fields = Vec::with_capacity(schema.fields().len());
         for field in schema.fields() {
-            if !stores(field.data_type()) {
+            let stored = stored(field);
+            if !stores(stored.data_type()) || !can_cast_types(field.data_type(), stored.data_type()) {
                 let message = format!("Parquet has no form for values of type {}", field.data_type());
-                return Err(Error::data("type_not_supported", message).part(format!("column {:?}", field.name())));
+                return Err(Error::data("type_not_supported", message)
+                    .part(format!("column {:?}", field.name()))
+                    .hint("leave it out: --columns names those to keep"));
             }
+            if stored.data_type() != field.data_type() {
+                let (name, from, to) = (field.name(), field.data_type(), stored.data_type());
+                notes.push(format!("column {name:?}: {from} written as {to}, with the same values"));
+            }
+            fields.push(stored);
         }
+        let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
         let properties = WriterProperties::builder()
             .set_compression(codec(compression, options.level)?)
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_created_by(concat!("colkit version ", env!("CARGO_PKG_VERSION")).into());
         let group_bytes = usize::try_from(options.memory / 4).unwrap_or(usize::MAX);
         let state = State::Waiting(Some(Box::new((SinkWriter::new(sink), properties))));
-        Ok(ParquetWriter { schema, state, rows: 0, group_bytes, threads: options.threads })
+        Ok(ParquetWriter { schema, state, rows: 0, group_bytes, threads: options.threads, notes })
     }
 
     fn writing(&mut self, first: Option<&RecordBatch>) -> Result<&mut Writing> {
@@ -156,13 +179,35 @@ fn is_distinct(array: &ArrayRef) -> Result<bool> {
     Ok(distinct.len() * 8 > SAMPLE_ROWS * 7)
 }
 
+/// The field in the nearest type that Parquet has, with the same values.
+fn stored(field: &FieldRef) -> FieldRef {
+    let data_type = match field.data_type() {
+        DataType::Dictionary(key, values) if **values == DataType::Utf8View => {
+            DataType::Dictionary(key.clone(), Box::new(DataType::Utf8))
+        }
+        DataType::Dictionary(key, values) if **values == DataType::BinaryView => {
+            DataType::Dictionary(key.clone(), Box::new(DataType::Binary))
+        }
+        DataType::RunEndEncoded(_, values) => stored(values).data_type().clone(),
+        DataType::List(item) | DataType::ListView(item) => DataType::List(stored(item)),
+        DataType::LargeList(item) | DataType::LargeListView(item) => DataType::LargeList(stored(item)),
+        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(stored(item), *size),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(stored).collect()),
+        other => other.clone(),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
 /// Whether values of this type come back as the same type. The arrow schema is kept beside Parquet's own.
 pub(super) fn stores(data_type: &DataType) -> bool {
     let inside = |field: &Field| stores(field.data_type());
     match data_type {
         DataType::Struct(fields) => !fields.is_empty() && fields.iter().all(|f| inside(f)),
         DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) | DataType::Map(f, _) => inside(f),
-        DataType::Dictionary(_, values) => !values.is_nested() && stores(values),
+        DataType::Dictionary(_, values) => match values.as_ref() {
+            DataType::Utf8View | DataType::BinaryView => false,
+            values => !values.is_nested() && stores(values),
+        },
         DataType::Union(..) | DataType::RunEndEncoded(..) => false,
         DataType::ListView(_) | DataType::LargeListView(_) => false,
         DataType::Interval(IntervalUnit::MonthDayNano) => false,
@@ -202,7 +247,11 @@ fn refused(e: ParquetError) -> Error {
 
 impl TableWriter for ParquetWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let batch = batch_of(&self.schema, batch.columns().to_vec(), batch.num_rows())?;
+        let columns = batch.columns().iter().zip(self.schema.fields()).map(|(array, field)| {
+            let same = array.data_type() == field.data_type();
+            if same { Ok(array.clone()) } else { Ok(cast(array, field.data_type())?) }
+        });
+        let batch = batch_of(&self.schema, columns.collect::<Result<Vec<_>>>()?, batch.num_rows())?;
         let (schema, group_bytes, threads) = (self.schema.clone(), self.group_bytes, self.threads);
         let writing = self.writing(Some(&batch))?;
         let mut rest = batch.clone();
@@ -225,6 +274,6 @@ impl TableWriter for ParquetWriter {
             return Err(Error::request("writer_failed", "the file could not be started"));
         };
         let sink = writing.file.into_inner().map_err(refused)?;
-        Ok(WriteSummary { rows: self.rows, bytes: sink.commit()?, notes: Vec::new() })
+        Ok(WriteSummary { rows: self.rows, bytes: sink.commit()?, notes: self.notes })
     }
 }

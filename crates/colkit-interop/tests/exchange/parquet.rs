@@ -2,8 +2,10 @@
 
 use super::sample::{noise, plain, rich};
 use arrow::array::{
-    ArrayRef, AsArray, Date32Array, Decimal128Array, Int32Array, Int64Array, StringArray, TimestampMillisecondArray,
+    Array, ArrayRef, AsArray, Date32Array, Decimal128Array, DictionaryArray, Int32Array, Int64Array, StringArray,
+    TimestampMillisecondArray,
 };
+use arrow::datatypes::{DataType, Int32Type};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::conformance::{self, Laws};
@@ -197,6 +199,18 @@ fn parts_of_structs_are_read_alone() {
     assert!(bytes * 2 < all_bytes, "{bytes} of {all_bytes}");
     let (part, _) = read(vec![vec![2], vec![0]]);
     assert_eq!(part.column_names(), ["a", "l"]);
+}
+
+#[test]
+fn a_dictionary_of_views_is_written_as_one_of_text() {
+    let words: DictionaryArray<Int32Type> = ["a", "b", "a"].into_iter().collect();
+    let views = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8View));
+    let column = arrow::compute::cast(&words, &views).unwrap();
+    assert!(!format().stores(&views));
+    let batch = RecordBatch::try_from_iter([("w", column)]).unwrap();
+    let (bytes, summary) = conformance::write(&format(), &batch, 3, &WriteOptions::default()).unwrap();
+    assert!(summary.notes[0].contains("\"w\""), "{:?}", summary.notes);
+    assert_eq!(conformance::read_all(&format(), &bytes).unwrap().column(0).as_ref(), &words as &dyn Array);
 }
 
 #[test]
