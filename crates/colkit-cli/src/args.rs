@@ -65,6 +65,8 @@ NDJSON has no NaN and no infinity: they are written as null.")]
   colkit convert trades.csv trades.cff
   colkit convert jan.csv feb.csv mar.csv quarter.gppcol
   colkit convert trades.cff - --to csv | wc -l
+  colkit convert part-*.csv all.parquet --compression snappy
+  colkit convert all.lance part-{}.ndjson --split-rows 1000000
   zcat trades.csv.gz | colkit convert - trades.colfile --schema id:int32,note:string
   colkit convert trades.csv trades.lance --prefer size
   colkit convert trades.csv trades.lance --lance-version 2.0 --bloom sym,account --page-size 1M
@@ -336,6 +338,17 @@ pub struct ConvertArgs {
     /// Types the output format lacks: refuse them, change them if every value stays the same, or change them at a loss
     #[arg(long, value_name = "HOW", default_value = "refuse")]
     pub types: TypesArg,
+    /// Leave out key-value metadata where the output format has no place for it, instead of refusing it
+    #[arg(long)]
+    pub drop_metadata: bool,
+    /// Compression of Parquet (none, snappy, zstd, lz4, gzip, brotli; zstd unless told otherwise) and Arrow (none, lz4,
+    /// zstd; none unless told otherwise)
+    #[arg(long, value_name = "CODEC")]
+    pub compression: Option<CompressionArg>,
+    /// Write several files of this many rows each; OUT.ext becomes OUT-00000.ext, OUT-00001.ext, ..., or if there is a
+    /// {} in its name, that becomes the number
+    #[arg(long, value_name = "ROWS")]
+    pub split_rows: Option<std::num::NonZeroU64>,
     #[command(flatten)]
     pub lance: LanceArgs,
     #[command(flatten)]
@@ -351,6 +364,23 @@ pub enum NullsArg {
     Refuse,
     /// Write a stand-in and count them
     Fill,
+}
+
+/// How pages or buffers are compressed.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompressionArg {
+    /// Not at all
+    None,
+    /// Snappy
+    Snappy,
+    /// Zstandard
+    Zstd,
+    /// LZ4
+    Lz4,
+    /// Gzip
+    Gzip,
+    /// Brotli
+    Brotli,
 }
 
 /// Types the format lacks.

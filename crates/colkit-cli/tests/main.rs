@@ -11,6 +11,7 @@
 mod command {
     mod asks;
     mod converts;
+    mod exchanges;
     mod fails;
     mod helps;
     mod packs;

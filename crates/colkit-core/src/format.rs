@@ -113,6 +113,11 @@ pub trait Format: Send + Sync {
     /// Whether values of this type come back as the same type after writing and reading.
     fn stores(&self, data_type: &DataType) -> bool;
 
+    /// Whether the key-value metadata of a schema and of its fields comes back after writing and reading.
+    fn keeps_metadata(&self) -> bool {
+        false
+    }
+
     /// Starts a file of this kind.
     fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>>;
 }

@@ -1,5 +1,15 @@
-//! Other people's formats behind colkit's traits.
+//! Other people's formats behind colkit's traits: CSV and TSV, NDJSON, Arrow IPC, Parquet.
 
 pub mod csv;
+mod guard;
+pub mod ipc;
+pub mod ndjson;
+pub mod parquet;
+mod parts;
+mod regions;
+mod sink;
 
 pub use csv::{CsvFormat, CsvOptions, parse_schema};
+pub use ipc::{ArrowFile, ArrowStream, IpcCompression};
+pub use ndjson::{NdjsonFormat, NdjsonOptions};
+pub use parquet::{Parquet, ParquetCompression};

@@ -1,4 +1,4 @@
-//! CSV through the public interface.
+//! The formats of others through the public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -77,4 +77,12 @@ mod csv {
         };
         (0..array.len()).map(value).collect()
     }
+}
+
+mod exchange {
+    mod arrow;
+    mod damage;
+    mod ndjson;
+    mod parquet;
+    mod sample;
 }

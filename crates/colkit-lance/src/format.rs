@@ -99,6 +99,10 @@ impl Format for Lance {
         })
     }
 
+    fn keeps_metadata(&self) -> bool {
+        true
+    }
+
     fn stores(&self, data_type: &DataType) -> bool {
         write::schema::stores(data_type)
     }

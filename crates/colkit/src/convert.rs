@@ -3,11 +3,13 @@
 //! A conversion is prepared first: all inputs are opened, their schemas brought together, the columns and the
 //! condition resolved. Only then is a file started. Half of the memory goes to reading, half to writing.
 
+use crate::fidelity::carried;
 use crate::narrow::{narrowed, to_types};
-use crate::{ColumnName, Input, OpenFile, Opening, type_name};
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use crate::{ColumnName, Input, OpenFile, Opening, TextReading, type_name};
+use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
-use colkit_core::{Error, Format, Result, Scan, Sink, Types, WriteOptions};
+use colkit_core::{Error, Format, Result, Scan, Sink, TableWriter, Types, WriteOptions};
 use std::sync::Arc;
 
 /// What to convert. The rows of all inputs follow each other.
@@ -23,6 +25,8 @@ pub struct Conversion {
     pub condition: Option<String>,
     /// How to write; its memory and threads are those of the whole conversion.
     pub write: WriteOptions,
+    /// Leave out key-value metadata that the target cannot carry, instead of refusing it.
+    pub drop_metadata: bool,
 }
 
 /// What a conversion did.
@@ -36,9 +40,14 @@ pub struct ConversionSummary {
     pub input_bytes: u64,
     /// Bytes written.
     pub output_bytes: u64,
+    /// Files written.
+    pub files: usize,
     /// Things the user should know: stand-ins for nulls, renamed columns, changed types.
     pub notes: Vec<String>,
 }
+
+/// Starts the output of this number, counted from 0.
+pub type NextSink<'a> = dyn FnMut(usize) -> Result<Box<dyn Sink>> + 'a;
 
 impl Conversion {
     /// Opens the inputs and works out what will be written to a file of format `target`.
@@ -53,11 +62,15 @@ impl Conversion {
         let chosen = first.select(self.columns.as_deref(), self.condition.as_deref())?;
         let scan = Scan { memory: self.write.memory / 2, ..chosen };
         let read_schema = scan.projection.schema(&nullable_where_any_is(&files, &first.schema()))?;
+        let mut notes = Vec::new();
+        let (read_schema, left_out) =
+            carried(&read_schema, target.as_ref(), self.drop_metadata).map_err(|e| e.file(first.input().name()))?;
+        let read_schema = Arc::new(read_schema);
+        notes.extend(left_out);
         let schema = match self.write.types {
             Types::Lossy => narrowed(&files, &scan, &read_schema, target.as_ref())?,
             Types::Refuse | Types::Exact => read_schema.clone(),
         };
-        let mut notes = Vec::new();
         for (from, to) in read_schema.fields().iter().zip(schema.fields()).filter(|(from, to)| from != to) {
             let (from, to, name) = (type_name(from.data_type()), type_name(to.data_type()), from.name());
             notes.push(format!("column {name:?}: {from} written as {to}"));
@@ -96,23 +109,101 @@ impl Prepared {
 
     /// Reads everything and writes it to `sink`, which stays empty-handed if anything fails.
     pub fn write(self, sink: Box<dyn Sink>) -> Result<ConversionSummary> {
-        let mut writer = self.target.writer(self.schema.clone(), sink, &self.write)?;
+        let mut sink = Some(sink);
+        let only = &mut |_| sink.take().ok_or_else(|| Error::request("one_output", "there is only one output"));
+        self.write_parts(u64::MAX, only)
+    }
+
+    /// Reads everything and writes it to several outputs of `rows` rows each, the last one maybe fewer. Each output
+    /// is complete before the next one is started; there is always one, even for no rows.
+    pub fn write_parts(self, rows: u64, next: &mut NextSink<'_>) -> Result<ConversionSummary> {
+        if rows == 0 {
+            return Err(Error::request("no_rows", "parts of 0 rows"));
+        }
+        let mut parts = Parts {
+            prepared: &self,
+            next,
+            rows,
+            current: None,
+            summary: ConversionSummary {
+                columns: self.schema.fields().len(),
+                input_bytes: self.files.iter().map(|f| f.input().size()).sum(),
+                notes: self.notes.clone(),
+                ..ConversionSummary::default()
+            },
+        };
         for file in &self.files {
             for batch in file.scan(&self.scan)? {
                 // Inputs agree in names and types; their schemas may still differ in metadata and nullability.
                 let batch = batch?;
                 let columns = to_types(batch.columns(), &self.schema)?;
-                writer.write(&batch_of(&self.schema, columns, batch.num_rows())?)?;
+                parts.write(&batch_of(&self.schema, columns, batch.num_rows())?)?;
             }
         }
+        if parts.summary.files == 0 && parts.current.is_none() {
+            parts.start()?;
+        }
+        parts.finish()?;
+        Ok(parts.summary)
+    }
+}
+
+/// The output under way.
+struct Parts<'a, 'n> {
+    prepared: &'a Prepared,
+    next: &'a mut NextSink<'n>,
+    /// Rows of each output.
+    rows: u64,
+    current: Option<(Box<dyn TableWriter>, u64)>,
+    summary: ConversionSummary,
+}
+
+impl Parts<'_, '_> {
+    fn start(&mut self) -> Result<()> {
+        let p = self.prepared;
+        let sink = (self.next)(self.summary.files)?;
+        self.current = Some((p.target.writer(p.schema.clone(), sink, &p.write)?, self.rows));
+        Ok(())
+    }
+
+    /// Completes the output under way.
+    fn finish(&mut self) -> Result<()> {
+        let Some((writer, _)) = self.current.take() else { return Ok(()) };
         let summary = writer.finish()?;
-        Ok(ConversionSummary {
-            rows: summary.rows,
-            columns: self.schema.fields().len(),
-            input_bytes: self.files.iter().map(|f| f.input().size()).sum(),
-            output_bytes: summary.bytes,
-            notes: [self.notes, summary.notes].concat(),
-        })
+        self.summary.rows += summary.rows;
+        self.summary.output_bytes += summary.bytes;
+        self.summary.files += 1;
+        let new = summary.notes.into_iter().filter(|n| !self.summary.notes.contains(n)).collect::<Vec<_>>();
+        self.summary.notes.extend(new);
+        Ok(())
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut rest = batch.clone();
+        while rest.num_rows() > 0 {
+            if self.current.is_none() {
+                self.start()?;
+            }
+            let Some((writer, room)) = &mut self.current else { break };
+            let rows = rest.num_rows().min(usize::try_from(*room).unwrap_or(usize::MAX));
+            writer.write(&rest.slice(0, rows)).map_err(|e| with_a_way_out(e, self.prepared.write.types))?;
+            *room -= rows as u64;
+            if *room == 0 {
+                self.finish()?;
+            }
+            rest = rest.slice(rows, rest.num_rows() - rows);
+        }
+        Ok(())
+    }
+}
+
+/// A value that its column's type in the target cannot hold fits another type.
+fn with_a_way_out(error: Error, types: Types) -> Error {
+    match (error.code(), types) {
+        ("value_out_of_range", Types::Refuse | Types::Exact) => {
+            error.hint("--types lossy uses another type that holds every value, if need be text")
+        }
+        _ => error,
     }
 }
 
@@ -130,11 +221,14 @@ fn nullable_where_any_is(files: &[OpenFile], first: &SchemaRef) -> SchemaRef {
 /// inputs differ, they are opened again with the narrowest type that holds both.
 fn open_alike(inputs: &[Input], opening: &Opening) -> Result<Vec<OpenFile>> {
     let files = inputs.iter().map(|i| opening.open(i)).collect::<Result<Vec<_>>>()?;
-    match differing(&files) {
+    // Objects may leave out members and have them in any order: their columns are those of all files together.
+    let is_objects = |f: &OpenFile| f.format().name() == "ndjson";
+    let by_name = match differing(&files) {
         None => return Ok(files),
-        Some(Differing::Names(error)) => return Err(error),
-        Some(Differing::Types(_)) => {}
-    }
+        Some(Differing::Names(error)) if !files.iter().any(is_objects) => return Err(error),
+        Some(Differing::Names(_)) => true,
+        Some(Differing::Types(_)) => false,
+    };
     let is_text = |f: &OpenFile| opening.registry.is_text(f.format().name());
     // One typed input decides; among texts alone the narrowest type that holds all of them does.
     let mut types: Vec<(String, DataType)> = Vec::new();
@@ -147,9 +241,14 @@ fn open_alike(inputs: &[Input], opening: &Opening) -> Result<Vec<OpenFile>> {
             Some((_, seen)) => *seen = wider(seen, field.data_type()),
         }
     }
-    let text = opening.text.clone().with_types(types);
-    let opening = Opening { text, ..opening.clone() };
-    let reopen = |f: OpenFile| if is_text(&f) { opening.open(f.input()) } else { Ok(f) };
+    let columns = by_name.then(|| types.clone());
+    let typed = Opening { text: opening.text.clone().with_types(types), ..opening.clone() };
+    let named = Opening { text: TextReading { columns, ..opening.text.clone() }, ..opening.clone() };
+    let reopen = |f: OpenFile| match by_name && is_objects(&f) {
+        true => named.open(f.input()),
+        false if is_text(&f) && !by_name => typed.open(f.input()),
+        false => Ok(f),
+    };
     let files = files.into_iter().map(reopen).collect::<Result<Vec<_>>>()?;
     match differing(&files) {
         None => Ok(files),
@@ -159,13 +258,32 @@ fn open_alike(inputs: &[Input], opening: &Opening) -> Result<Vec<OpenFile>> {
 
 /// The narrowest type that texts of both types can be read as without change.
 fn wider(a: &DataType, b: &DataType) -> DataType {
-    use DataType::{Float64, Int32, Int64, Utf8};
+    use DataType::{Decimal128, Float64, Int32, Int64, List, Null, Struct, UInt64, Utf8};
     match (a, b) {
         (a, b) if a == b => a.clone(),
+        (Null, other) | (other, Null) => other.clone(),
         (Int32, Int64) | (Int64, Int32) => Int64,
         (Int32, Float64) | (Float64, Int32) => Float64,
+        (Int32 | Int64 | UInt64 | Decimal128(38, 0), Int32 | Int64 | UInt64 | Decimal128(38, 0)) => Decimal128(38, 0),
+        (List(a), List(b)) => {
+            let nullable = a.is_nullable() || b.is_nullable();
+            List(Arc::new(Field::new("item", wider(a.data_type(), b.data_type()), nullable)))
+        }
+        (Struct(a), Struct(b)) => Struct(wider_members(a, b)),
         _ => Utf8,
     }
+}
+
+/// The members of both, those of the first one first.
+fn wider_members(a: &Fields, b: &Fields) -> Fields {
+    let mut all: Vec<Field> = a.iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
+    for field in b {
+        match all.iter_mut().find(|f| f.name() == field.name()) {
+            Some(known) => *known = known.clone().with_data_type(wider(known.data_type(), field.data_type())),
+            None => all.push(field.as_ref().clone().with_nullable(true)),
+        }
+    }
+    all.into()
 }
 
 /// How the schema of a later file differs from the first one's.

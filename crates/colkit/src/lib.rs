@@ -17,6 +17,7 @@
 mod columns;
 mod convert;
 mod diff;
+mod fidelity;
 mod input;
 mod narrow;
 mod open;
@@ -30,17 +31,18 @@ pub use arrow;
 pub use colkit_at1 as at1;
 pub use colkit_core::{
     Batches, ByteRange, Class, ColumnRef, ColumnStatistics, Counting, Error, FileSink, FileSource, Finding, Format,
-    Layout, Limits, MemorySink, Nulls, Op, Predicate, Projection, ReadCount, ReadOptions, Region, RegionKind, Result,
-    Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter, Types, Value, WriteOptions, WriteSummary,
-    available_threads, coalesce, column_index, drive, json, plan, recognise,
+    Layout, Limits, MappedSource, MemorySink, Nulls, Op, Predicate, Projection, ReadCount, ReadOptions, Region,
+    RegionKind, Result, Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter, Types, Value,
+    WriteOptions, WriteSummary, available_threads, coalesce, column_index, drive, json, plan, recognise,
 };
+pub use colkit_interop as interop;
 /// Lance files, with what is particular to them.
 pub mod lance {
     pub use colkit_lance::container::Version;
     pub use colkit_lance::{Lance, Prefer, Writing};
 }
 pub use columns::ColumnName;
-pub use convert::{Conversion, ConversionSummary, Prepared};
+pub use convert::{Conversion, ConversionSummary, NextSink, Prepared};
 pub use diff::{CellDifference, DiffOptions, Difference, diff};
 pub use input::Input;
 pub use open::{NamedBatches, OpenFile, Opening};

@@ -35,6 +35,11 @@ impl Default for Registry {
             .native(colkit_plain::Colm)
             .native(colkit_at1::At1)
             .native(colkit_lance::Lance::default())
+            .foreign(colkit_interop::Parquet::default())
+            .foreign(colkit_interop::ArrowFile::default())
+            .foreign(colkit_interop::ArrowStream::default())
+            // Every text looks like CSV; what looks like more is asked first.
+            .text(crate::text::ndjson)
             .text(crate::text::csv)
             .text(crate::text::tsv)
     }

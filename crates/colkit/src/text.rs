@@ -1,8 +1,9 @@
-//! How text without types of its own (CSV and its kin) is read.
+//! How text without types of its own (CSV and its kin, NDJSON) is read.
 
 use arrow::datatypes::DataType;
 use colkit_core::{Format, Nulls, Result};
 use colkit_interop::csv::{CsvFormat, CsvOptions};
+use colkit_interop::ndjson::{NdjsonFormat, NdjsonOptions};
 use std::sync::Arc;
 
 /// What the reader of a text format is told, since the file does not say it.
@@ -14,6 +15,8 @@ pub struct TextReading {
     pub header: bool,
     /// Types of columns by name. The others are inferred.
     pub types: Vec<(String, DataType)>,
+    /// NDJSON: the columns, instead of those that its objects have.
+    pub columns: Option<Vec<(String, DataType)>>,
     /// What empty cells are: text, or nulls where the column is not text.
     pub nulls: Nulls,
     /// Whether `true` and `false` are read as booleans.
@@ -32,6 +35,7 @@ impl Default for TextReading {
             delimiter: None,
             header: true,
             types: Vec::new(),
+            columns: None,
             nulls: Nulls::default(),
             booleans: true,
             integers64: true,
@@ -88,4 +92,17 @@ pub(crate) fn csv(reading: &TextReading) -> Arc<dyn Format> {
 /// Tab-separated values.
 pub(crate) fn tsv(reading: &TextReading) -> Arc<dyn Format> {
     reading.csv(b'\t')
+}
+
+/// Newline-delimited JSON.
+pub(crate) fn ndjson(reading: &TextReading) -> Arc<dyn Format> {
+    Arc::new(NdjsonFormat {
+        options: NdjsonOptions {
+            schema: reading.types.clone(),
+            columns: reading.columns.clone(),
+            booleans: reading.booleans,
+            integers64: reading.integers64,
+            ..NdjsonOptions::default()
+        },
+    })
 }

@@ -5,12 +5,15 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "test code: a failure is a panic"
 )]
 
 mod facade {
     mod convert;
     mod diff;
+    mod matrix;
     mod open;
     mod sample;
     mod verify;

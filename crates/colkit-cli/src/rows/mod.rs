@@ -10,7 +10,7 @@ use crate::args::{PrintArgs, ShapeArg};
 use crate::{Io, Stream};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::{Format, OpenFile, Registry, Result, Sink, StreamSink};
+use colkit::{Format, OpenFile, Registry, Result, Sink, StreamSink, TextReading};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct Printing {
 enum Shape {
     Table,
     Text(&'static str),
-    /// A file in one of colkit's own formats, for which nothing is changed.
+    /// A file in a format that carries types, for which nothing is changed.
     Native(Arc<dyn Format>),
     Ndjson,
     Arrow,
@@ -92,12 +92,12 @@ fn by_extension(path: &Path) -> Shape {
     match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
         Some("tsv" | "tab") => Shape::Text("tsv"),
         Some("ndjson" | "jsonl") => Shape::Ndjson,
-        Some("arrow" | "arrows" | "ipc") => Shape::Arrow,
         Some("txt") => Shape::Table,
         other => {
-            let mut native = Registry::default().native_formats().into_iter();
-            let named = native.find(|f| other.is_some_and(|e| f.extensions().contains(&e)));
-            named.map_or(Shape::Text("csv"), Shape::Native)
+            let registry = Registry::default();
+            let formats = registry.formats(&TextReading::default());
+            let named = formats.into_iter().find(|f| other.is_some_and(|e| f.extensions().contains(&e)));
+            named.filter(|f| !registry.is_text(f.name())).map_or(Shape::Text("csv"), Shape::Native)
         }
     }
 }

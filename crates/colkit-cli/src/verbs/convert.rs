@@ -1,10 +1,11 @@
 //! `convert`: from any format to any other.
 
-use crate::args::{ConvertArgs, NullsArg, TypesArg};
+use crate::args::{CompressionArg, ConvertArgs, NullsArg, TypesArg};
 use crate::human::{bytes, plural, share};
 use crate::progress::Progress;
 use crate::request::{inputs, is_stream};
 use crate::{Io, Outcome};
+use colkit::interop::{ArrowFile, ArrowStream, IpcCompression, Parquet, ParquetCompression};
 use colkit::lance::Lance;
 use colkit::{
     Conversion, ConversionSummary, Error, Format, Input, Nulls, Result, Sink, StreamSink, Types, WriteOptions, create,
@@ -12,6 +13,8 @@ use colkit::{
 };
 use serde_json::json;
 use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
@@ -30,26 +33,91 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
             format!("--prefer, --lance-version, --bloom and --page-size are for Lance files, not {}", target.name());
         return Err(Error::request("option_of_another_format", what));
     }
+    let target = compressed(target, args.compression)?;
     let write = write_options(args);
     opening.text.nulls = write.nulls;
     let columns = args.columns.names()?;
     let inputs = inputs(&args.inputs, io)?;
     // Before anything is read: a wrong name for the output should not cost a pass over the inputs.
-    let sink: Box<dyn Sink> = match path {
-        Some(path) => create(path, &inputs)?,
-        None => Box::new(StreamSink(io.stdout.clone())),
+    let mut first: Option<Box<dyn Sink>> = Some(match (path, args.split_rows) {
+        (Some(path), Some(_)) => create(&part_name(path, 0), &inputs)?,
+        (Some(path), None) => create(path, &inputs)?,
+        (None, None) => Box::new(StreamSink(io.stdout.clone())),
+        (None, Some(_)) => {
+            return Err(Error::request("conflicting_options", "standard output cannot be split into files")
+                .hint("name a file to write"));
+        }
+    });
+    let conversion = Conversion {
+        inputs: inputs.clone(),
+        opening,
+        columns,
+        condition: args.condition.clone(),
+        write,
+        drop_metadata: args.drop_metadata,
     };
-    let conversion = Conversion { inputs: inputs.clone(), opening, columns, condition: args.condition.clone(), write };
     let total = inputs.iter().map(Input::size).sum();
     let progress = Progress::watch(io, "looking", &inputs, total);
     let prepared = conversion.prepare(target.clone())?;
     drop(progress);
     let progress = Progress::watch(io, "converting", &inputs, total);
-    let summary = prepared.write(sink).map_err(|e| e.file(output.clone()))?;
+    let rows = args.split_rows.map_or(u64::MAX, Into::into);
+    let summary = prepared.write_parts(rows, &mut |part| match (first.take(), path) {
+        (Some(sink), _) => Ok(sink),
+        (None, Some(path)) => create(&part_name(path, part), &inputs),
+        (None, None) => Err(Error::request("one_output", "there is only one output")),
+    });
+    let summary = summary.map_err(|e| e.file(output.clone()))?;
     drop(progress);
     let seconds = began.elapsed().as_secs_f64();
     tell(args, &output, target.name(), &summary, seconds, io)?;
     Ok(Outcome::Yes)
+}
+
+/// The name of one of several outputs.
+fn part_name(path: &Path, part: usize) -> PathBuf {
+    let number = format!("{part:05}");
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    if name.contains("{}") {
+        return path.with_file_name(name.replace("{}", &number));
+    }
+    match (path.file_stem(), path.extension()) {
+        (Some(stem), Some(extension)) => {
+            let (stem, extension) = (stem.to_string_lossy(), extension.to_string_lossy());
+            path.with_file_name(format!("{stem}-{number}.{extension}"))
+        }
+        _ => path.with_file_name(format!("{name}-{number}")),
+    }
+}
+
+/// The format, told how to compress.
+fn compressed(target: Arc<dyn Format>, codec: Option<CompressionArg>) -> Result<Arc<dyn Format>> {
+    use CompressionArg as C;
+    let Some(codec) = codec else { return Ok(target) };
+    let ipc = match codec {
+        C::None => Some(IpcCompression::None),
+        C::Lz4 => Some(IpcCompression::Lz4),
+        C::Zstd => Some(IpcCompression::Zstd),
+        C::Snappy | C::Gzip | C::Brotli => None,
+    };
+    let pages = match codec {
+        C::None => ParquetCompression::None,
+        C::Snappy => ParquetCompression::Snappy,
+        C::Zstd => ParquetCompression::Zstd,
+        C::Lz4 => ParquetCompression::Lz4,
+        C::Gzip => ParquetCompression::Gzip,
+        C::Brotli => ParquetCompression::Brotli,
+    };
+    match (target.name(), ipc) {
+        ("parquet", _) => Ok(Arc::new(Parquet { compression: pages })),
+        ("arrow", Some(compression)) => Ok(Arc::new(ArrowFile { compression })),
+        ("arrow-stream", Some(compression)) => Ok(Arc::new(ArrowStream { compression })),
+        ("arrow" | "arrow-stream", None) => {
+            Err(Error::request("bad_compression", "Arrow files are compressed by lz4, zstd or not at all"))
+        }
+        (name, _) => Err(Error::request("bad_compression", format!("{name} has no choice of compression"))
+            .hint("--compression is for parquet and arrow")),
+    }
 }
 
 fn write_options(args: &ConvertArgs) -> WriteOptions {
@@ -86,6 +154,7 @@ fn tell(
             "format": format,
             "rows": summary.rows,
             "columns": summary.columns,
+            "files": summary.files,
             "input_bytes": summary.input_bytes,
             "output_bytes": summary.output_bytes,
             "seconds": seconds,
@@ -107,6 +176,8 @@ fn tell(
     let size = bytes(summary.output_bytes);
     let share = share(summary.output_bytes, summary.input_bytes);
     let before = bytes(summary.input_bytes);
-    writeln!(io.stderr, "{output}: {rows} as {format}, {size} ({share} of {before}) in {seconds:.2} s")?;
+    let files =
+        if args.split_rows.is_some() { format!(" in {}", plural(summary.files as u64, "file")) } else { String::new() };
+    writeln!(io.stderr, "{output}: {rows} as {format}{files}, {size} ({share} of {before}) in {seconds:.2} s")?;
     Ok(())
 }

@@ -20,10 +20,10 @@ pub fn run(args: &FormatsArgs, io: &mut Io) -> Result<Outcome> {
             writeln!(io.stdout, "{document}")?;
             continue;
         }
-        let name = io.stdout.bold(&format!("{:<10}", format.name()));
+        let name = io.stdout.bold(&format!("{:<12}", format.name()));
         let extensions: Vec<String> = format.extensions().iter().map(|e| format!(".{e}")).collect();
         let can = if writes { "reads and writes" } else { "reads" };
-        writeln!(io.stdout, "{name}  {:<14}  {can:<16}  {}", extensions.join(" "), types.join(", "))?;
+        writeln!(io.stdout, "{name}  {:<20}  {can:<16}  {}", extensions.join(" "), types.join(", "))?;
     }
     Ok(Outcome::Yes)
 }

@@ -90,7 +90,7 @@ fn a_pruned_read_reads_what_it_must() {
     folder.write("t.csv", &csv);
     for (format, extension) in folder.formats() {
         let file = format!("t.{extension}");
-        if file == "t.csv" || file == "t.tsv" {
+        if ["t.csv", "t.tsv", "t.ndjson"].contains(&file.as_str()) {
             continue;
         }
         folder.ok(&["convert", "t.csv", &file]);
@@ -100,7 +100,8 @@ fn a_pruned_read_reads_what_it_must() {
         let document = folder.json(&["cat", &file, "--json", "--columns", "b,d"]);
         assert_eq!(document["row_count"], 5000);
         let read = document["bytes_read"].as_u64().unwrap();
-        assert!(read <= must, "{format}: read {read}, must {must}: {report}");
+        // To recognise a file, its first 16 bytes are looked at.
+        assert!(read <= must + 16, "{format}: read {read}, must {must}: {report}");
         let said = folder.ok(&["cat", &file, "--columns", "b,d", "--explain"]);
         assert!(said.err.contains("plan: ") && said.err.contains("read: "), "{said:?}");
     }

@@ -20,7 +20,11 @@ mod tokens;
 mod window;
 mod write;
 
+pub(crate) use names::{first_repeated, make_unique};
+pub(crate) use number::{parse_float, parse_int};
 pub use options::{CsvOptions, Pieces, parse_schema};
+pub(crate) use place::Place;
+pub(crate) use window::Window;
 
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{Boxed, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
@@ -55,7 +59,7 @@ impl Format for CsvFormat {
     }
 
     fn sniff(&self, head: &[u8], tail: &[u8]) -> bool {
-        sniff::looks_like_text(head, tail)
+        sniff::looks_like_text(head, tail) && !crate::ndjson::looks_like_objects(head, tail)
     }
 
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {

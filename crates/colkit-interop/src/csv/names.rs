@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 /// The first name that is there twice, and the position of its second appearance.
-pub(super) fn first_repeated(names: &[String]) -> Option<(usize, &str)> {
+pub(crate) fn first_repeated(names: &[String]) -> Option<(usize, &str)> {
     let mut seen = HashSet::with_capacity(names.len());
     names.iter().enumerate().find(|(_, name)| !seen.insert(name.as_str())).map(|(i, name)| (i, name.as_str()))
 }
 
 /// Renames what repeats: `a`, `a_2`, `a_3`, ... leaving out names that are taken. Returns how many were renamed.
-pub(super) fn make_unique(names: &mut [String]) -> usize {
+pub(crate) fn make_unique(names: &mut [String]) -> usize {
     let mut taken: HashSet<String> = names.iter().cloned().collect();
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut renamed = 0;

@@ -6,7 +6,7 @@
 
 /// An integer: optional sign, digits.
 #[inline]
-pub(super) fn parse_int(cell: &[u8]) -> Option<i64> {
+pub(crate) fn parse_int(cell: &[u8]) -> Option<i64> {
     let (negative, digits) = match cell {
         [b'-', digits @ ..] => (true, digits),
         [b'+', digits @ ..] => (false, digits),
@@ -35,7 +35,7 @@ const POWERS: [f64; 23] = [
 
 /// A float64, nearest value; every NaN is 0x7FF8000000000000.
 #[inline]
-pub(super) fn parse_float(cell: &[u8]) -> Option<f64> {
+pub(crate) fn parse_float(cell: &[u8]) -> Option<f64> {
     short_decimal(cell).or_else(|| any_float(cell))
 }
 

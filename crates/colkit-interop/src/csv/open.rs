@@ -45,7 +45,7 @@ struct Column {
 impl Open {
     pub fn new(options: CsvOptions, size: u64, limits: &Limits) -> Self {
         Open {
-            window: Window::new(size, options.pieces.chunk.min(limits.memory / 8)),
+            window: Window::new(size, options.pieces.chunk.min(limits.memory / 8), "csv_encoding"),
             options,
             limits: limits.clone(),
             size,

@@ -5,7 +5,7 @@ use colkit_core::Error;
 
 /// Where a buffer lies in the file. Lines are only counted when somebody asks.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     pub bytes: &'a [u8],
     /// The file's offset of the first byte.
     pub offset: u64,
@@ -20,7 +20,7 @@ impl Place<'_> {
     }
 
     /// The error, with where it is. `name` is the column's, by its position.
-    pub fn locate<'n>(&self, fault: Fault, name: impl Fn(usize) -> Option<&'n str>) -> Error {
+    pub(super) fn locate<'n>(&self, fault: Fault, name: impl Fn(usize) -> Option<&'n str>) -> Error {
         let line = self.line_of(fault.at);
         let part = match fault.column {
             None => format!("line {line}"),

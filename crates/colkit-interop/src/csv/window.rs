@@ -10,7 +10,7 @@ use colkit_core::{ByteRange, Error, Result, Step};
 /// The window grows by no more than this at a time, which keeps positions in it within 31 bits.
 const GROWTH: u64 = 256 << 20;
 
-pub(super) struct Window {
+pub(crate) struct Window {
     bytes: Vec<u8>,
     /// Bytes used already; dropped when more arrive.
     used: usize,
@@ -21,12 +21,14 @@ pub(super) struct Window {
     line: u64,
     size: u64,
     chunk: u64,
+    /// The code of the error for bytes that are not UTF-8.
+    encoding_code: &'static str,
 }
 
 impl Window {
-    pub fn new(size: u64, chunk: u64) -> Self {
+    pub fn new(size: u64, chunk: u64, encoding_code: &'static str) -> Self {
         let chunk = chunk.clamp(1, GROWTH);
-        Window { bytes: Vec::new(), used: 0, valid: 0, offset: 0, line: 1, size, chunk }
+        Window { bytes: Vec::new(), used: 0, valid: 0, offset: 0, line: 1, size, chunk, encoding_code }
     }
 
     /// Takes in the bytes that were asked for.
@@ -56,7 +58,7 @@ impl Window {
             (format!("byte {found:#04x} is not UTF-8 here"), "if the file is Latin-1: iconv -f LATIN1 -t UTF-8")
         };
         let place = self.place();
-        Err(Error::corrupt("csv_encoding", message)
+        Err(Error::corrupt(self.encoding_code, message)
             .at(self.offset + self.valid as u64)
             .part(format!("line {}", place.line_of(self.valid)))
             .hint(hint))

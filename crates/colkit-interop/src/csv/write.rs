@@ -9,14 +9,14 @@ use super::names::{first_repeated, make_unique};
 use super::place::column_label;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, Int64Array, LargeStringArray, StringArray,
-    StringViewArray,
+    StringBuilder, StringViewArray,
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use colkit_core::{Class, Error, Limits, Nulls, Result, Sink, TableWriter, WriteOptions, WriteSummary};
+use colkit_core::{Class, Error, Limits, Nulls, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, json};
 use std::fmt::Write;
 
 /// What is collected before it goes to the sink.
@@ -38,7 +38,8 @@ impl CsvWriter {
             return Err(Error::data("no_columns", "a CSV file cannot hold a table without columns"));
         }
         for (index, field) in schema.fields().iter().enumerate() {
-            check_type(field.data_type()).map_err(|e| e.part(column_label(index, Some(field.name()))))?;
+            check_type(field.data_type(), options.types == Types::Lossy)
+                .map_err(|e| e.part(column_label(index, Some(field.name()))))?;
         }
         let mut text = Text { out: Vec::with_capacity(BUFFER_BYTES * 2), delimiter: csv.delimiter };
         let mut summary = WriteSummary::default();
@@ -117,22 +118,42 @@ impl TableWriter for CsvWriter {
     }
 }
 
-/// Whether values of a type have a text of one cell.
-fn check_type(data_type: &DataType) -> Result<()> {
+/// Whether values of a type have a text of one cell that says all there is to say: numbers, booleans, text. Of the
+/// others (dates, decimals, bytes) the type is lost, of nested values the shape too.
+fn check_type(data_type: &DataType, lossy: bool) -> Result<()> {
+    let refused = |what: &str| {
+        Error::data("type_not_supported", format!("a CSV cell cannot hold a value of type {data_type}")).hint(what)
+    };
     match data_type {
-        DataType::Dictionary(_, values) => check_type(values),
-        nested if nested.is_nested() => {
-            Err(Error::data("type_not_supported", format!("a CSV cell cannot hold a value of type {nested}"))
-                .hint("leave the column out, or choose a format with nested types"))
-        }
-        _ => Ok(()),
+        DataType::Dictionary(_, values) => check_type(values, lossy),
+        DataType::Union(..) | DataType::RunEndEncoded(..) => Err(refused("leave the column out")),
+        t if t.is_integer() || t.is_floating() => Ok(()),
+        DataType::Null | DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(()),
+        _ if lossy => Ok(()),
+        t if t.is_nested() => Err(refused("--types lossy writes its JSON")),
+        _ => Err(refused("--types lossy writes its text")),
     }
 }
 
-/// Dictionaries of text as plain text, everything else as it is.
+/// Dictionaries as their values, nested values as their JSON, everything else as it is.
 fn plain(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Dictionary(_, values) => Ok(cast(array, values)?),
+        t if t.is_nested() => {
+            let encode = json::encoder(array)?;
+            let mut texts = StringBuilder::new();
+            let mut text = Vec::new();
+            for row in 0..array.len() {
+                if array.is_null(row) {
+                    texts.append_null();
+                    continue;
+                }
+                text.clear();
+                encode(row, &mut text)?;
+                texts.append_value(String::from_utf8_lossy(&text));
+            }
+            Ok(std::sync::Arc::new(texts.finish()))
+        }
         _ => Ok(array.clone()),
     }
 }

@@ -8,7 +8,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Int32Type};
 use arrow::record_batch::RecordBatch;
 use colkit_core::conformance::{self, Laws};
-use colkit_core::{Format, Nulls, StreamSink, WriteOptions};
+use colkit_core::{Format, Nulls, StreamSink, Types, WriteOptions};
 use colkit_interop::{CsvFormat, CsvOptions, parse_schema};
 use std::sync::{Arc, Mutex};
 
@@ -67,8 +67,14 @@ fn other_types_are_written_as_people_read_them() {
         ("u", Arc::new(LargeStringArray::from(vec!["1", "2", "3"]))),
         ("v", Arc::new(StringViewArray::from(vec!["p", "q\"", "r"]))),
     ]);
+    // Numbers and text are what CSV is made of; of the others the type would be lost.
+    let error = written(&table, &WriteOptions::default()).unwrap_err();
+    assert_eq!((error.code(), error.part_name()), ("type_not_supported", Some("column 2 (\"d\")")));
+    assert!(error.hint_text().unwrap().contains("--types lossy"), "{error}");
+    assert!(written(&table.project(&[0, 4, 5, 6]).unwrap(), &WriteOptions::default()).is_ok());
+    let lossy = WriteOptions { types: Types::Lossy, ..WriteOptions::default() };
     assert_eq!(
-        written(&table, &WriteOptions::default()).unwrap(),
+        written(&table, &lossy).unwrap(),
         "l,d,t,m,x,u,v\n\
          1152921504606846976,1970-01-01,1970-01-01T00:00:00,123.45,\"a,b\",1,p\n\
          -1,1970-01-02,1970-01-01T00:00:01.500,-0.05,c,2,\"q\"\"\"\n\
@@ -99,8 +105,11 @@ fn nulls_are_refused_or_counted() {
 #[test]
 fn what_csv_cannot_hold_is_refused() {
     let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])]);
-    let error = written(&batch(vec![("l", Arc::new(list))]), &WriteOptions::default()).unwrap_err();
+    let lists = batch(vec![("l", Arc::new(list))]);
+    let error = written(&lists, &WriteOptions::default()).unwrap_err();
     assert_eq!((error.code(), error.part_name()), ("type_not_supported", Some("column 1 (\"l\")")));
+    let lossy = WriteOptions { types: Types::Lossy, ..WriteOptions::default() };
+    assert_eq!(written(&lists, &lossy).unwrap(), "l\n[1]\n");
     let one = || Arc::new(Int32Array::from(vec![1])) as ArrayRef;
     let twice = batch(vec![("a", one()), ("a", one())]);
     assert_eq!(written(&twice, &WriteOptions::default()).unwrap_err().code(), "duplicate_name");

@@ -1,0 +1,48 @@
+//! The border to decoders that are not ours.
+//!
+//! They are given ranges that were checked against the file, but what is inside a page or a message they check
+//! themselves, and some of their checks are assertions. A panic there says that the file is broken, not the program.
+
+use colkit_core::{Error, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs a decoder. What it refuses, by an error or by a panic, is a corrupt file.
+pub(crate) fn guarded<T, E: Into<Refusal>>(
+    what: &str,
+    decode: impl FnOnce() -> std::result::Result<T, E>,
+) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(decode)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(refusal)) => Err(refusal.into().0.part(what)),
+        Err(panic) => {
+            let reason = panic.downcast_ref::<String>().map(String::as_str);
+            let reason = reason.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+            Err(Error::corrupt("decoder_failed", format!("the decoder gave up: {reason}")).part(what))
+        }
+    }
+}
+
+/// What a decoder says when it cannot go on.
+pub(crate) struct Refusal(Error);
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Refusal(error)
+    }
+}
+
+impl From<arrow::error::ArrowError> for Refusal {
+    fn from(e: arrow::error::ArrowError) -> Self {
+        Refusal(Error::corrupt("decoder_failed", e.to_string()).caused_by(e))
+    }
+}
+
+impl From<::parquet::errors::ParquetError> for Refusal {
+    fn from(e: ::parquet::errors::ParquetError) -> Self {
+        use ::parquet::errors::ParquetError as P;
+        Refusal(match &e {
+            P::NYI(what) => Error::unsupported("decoder_lacks", format!("not supported yet: {what}")).caused_by(e),
+            _ => Error::corrupt("decoder_failed", e.to_string()).caused_by(e),
+        })
+    }
+}

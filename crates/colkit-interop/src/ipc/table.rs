@@ -1,0 +1,185 @@
+//! An open file or stream.
+
+use super::column::{Column, ranges};
+use super::index::Index;
+use crate::regions::layout;
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use colkit_core::{
+    Boxed, ByteRange, ColumnRef, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table, check_rows,
+    ready, take_by_scan,
+};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Batches are read together up to this many bytes: writers of streams make small ones.
+const SPLIT_BYTES: u64 = 8 << 20;
+
+pub(super) struct IpcTable(Arc<Index>);
+
+impl IpcTable {
+    pub fn new(index: Index) -> Self {
+        IpcTable(Arc::new(index))
+    }
+
+    /// What reading a column in a batch fetches, its dictionaries apart.
+    fn column_ranges(&self, batch: usize, column: usize) -> Vec<ByteRange> {
+        let batch = self.0.batches.get(batch);
+        batch.and_then(|b| Some(ranges(&b.batch, b.slots.get(column)?))).unwrap_or_default()
+    }
+
+    fn dictionary_ranges(&self, batch: usize, column: usize) -> Vec<ByteRange> {
+        let dictionaries = self.0.dictionaries_of(column, batch);
+        let dictionaries = dictionaries.iter().filter_map(|d| self.0.dictionaries.get(*d));
+        dictionaries.flat_map(|d| ranges(&d.values, &d.slot)).collect()
+    }
+
+    /// Columns of a projection, each once, with the positions they are wanted at.
+    fn chosen(&self, projection: &Projection) -> Result<Vec<(ColumnRef, Vec<usize>)>> {
+        let mut chosen: Vec<(ColumnRef, Vec<usize>)> = Vec::new();
+        for (position, column) in projection.resolve(&self.0.schema)?.into_iter().enumerate() {
+            match chosen.iter_mut().find(|(known, _)| known.index == column.index) {
+                Some((_, positions)) => positions.push(position),
+                None => chosen.push((column, vec![position])),
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+impl Table for IpcTable {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema.clone()
+    }
+
+    fn row_count(&self) -> u64 {
+        self.0.rows
+    }
+
+    fn properties(&self) -> Vec<(&'static str, String)> {
+        let mut properties = self.0.properties.clone();
+        properties.push(("batches", self.0.batches.len().to_string()));
+        if let Some(first) = self.0.batches.first() {
+            let codec = first.batch.compression.map_or("none".into(), |c| format!("{c:?}").to_ascii_lowercase());
+            properties.push(("compression", codec));
+        }
+        if !self.0.dictionaries.is_empty() {
+            properties.push(("dictionaries", self.0.dictionaries.len().to_string()));
+        }
+        properties
+    }
+
+    fn splits(&self, scan: &Scan) -> Result<Boxed<Vec<Split>>> {
+        let rows = scan.row_range(self.0.rows)?;
+        let columns = self.chosen(&scan.projection)?;
+        let mut splits: Vec<Split> = Vec::new();
+        let mut bytes = 0;
+        for number in self.0.batches_of(&rows) {
+            let Some(batch) = self.0.batches.get(number) else { continue };
+            let of = batch.rows.start.max(rows.start)..batch.rows.end.min(rows.end);
+            let needed: Vec<ByteRange> =
+                columns.iter().flat_map(|(c, _)| self.column_ranges(number, c.index)).collect();
+            let size: u64 = needed.iter().map(|r| r.len()).sum();
+            match splits.last_mut() {
+                Some(last) if bytes + size <= SPLIT_BYTES => {
+                    last.rows.end = of.end;
+                    last.ranges.extend(needed);
+                    bytes += size;
+                }
+                _ => {
+                    bytes = size;
+                    splits.push(Split { rows: of, ranges: needed });
+                }
+            }
+        }
+        for split in &mut splits {
+            let batches = self.0.batches_of(&split.rows);
+            for (column, _) in &columns {
+                // A stream may bring new dictionaries between two batches.
+                for batch in batches.clone() {
+                    split.ranges.extend(self.dictionary_ranges(batch, column.index));
+                }
+            }
+            split.ranges.sort_unstable();
+            split.ranges.dedup();
+        }
+        Ok(ready(splits))
+    }
+
+    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
+        let rows = Scan { rows: Some(split.rows.clone()), ..scan.clone() }.row_range(self.0.rows)?;
+        let schema = scan.projection.schema(&self.0.schema)?;
+        let lanes = self.chosen(&scan.projection)?.into_iter().map(|(column, positions)| {
+            let fields = positions.iter().filter_map(|p| schema.fields().get(*p).cloned());
+            let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+            let machine = Column::new(self.0.clone(), column.index, schema, rows.clone(), scan.batch_rows);
+            Lane { columns: positions, machine: Box::new(machine) }
+        });
+        Ok(lanes.collect())
+    }
+
+    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
+        check_rows(rows, self.0.rows)?;
+        let scan = Scan { batch_rows: usize::MAX, ..Scan::of(projection.clone()) };
+        let mut wanted = rows.to_vec();
+        wanted.sort_unstable();
+        let mut pieces = Vec::new();
+        let mut rest = wanted.as_slice();
+        while let Some(first) = rest.first() {
+            let batch = self.0.batches_of(&(*first..first + 1)).next().and_then(|b| self.0.batches.get(b));
+            let end = batch.map_or(first + 1, |b| b.rows.end);
+            let (here, later) = rest.split_at(rest.partition_point(|row| *row < end));
+            let span: Range<u64> = *first..here.last().map_or(*first, |last| *last) + 1;
+            let lanes = self.read(&Split { rows: span.clone(), ranges: Vec::new() }, &scan)?;
+            pieces.push((span, lanes));
+            rest = later;
+        }
+        take_by_scan(projection.schema(&self.0.schema)?, rows, pieces)
+    }
+
+    fn layout(&self) -> Result<Boxed<Layout>> {
+        let mut regions = self.0.regions.clone();
+        let hull = |ranges: &[ByteRange]| {
+            let start = ranges.iter().map(|r| r.start()).min().unwrap_or(0);
+            ByteRange::between(start, ranges.iter().map(|r| r.end()).max().unwrap_or(0))
+        };
+        for (number, batch) in self.0.batches.iter().enumerate() {
+            for (column, field) in self.0.schema.fields().iter().enumerate() {
+                let name = format!("column {:?}, rows {}..{}", field.name(), batch.rows.start, batch.rows.end);
+                let pieces = self.column_ranges(number, column);
+                let range =
+                    if pieces.len() == 1 { hull(&pieces) } else { pieces.first().copied().unwrap_or(hull(&[])) };
+                regions.push(Region::new(range, RegionKind::Data, name.clone()).column(column));
+                let rest = pieces.iter().skip(1);
+                regions.extend(rest.map(|r| Region::new(*r, RegionKind::Data, name.clone()).column(column)));
+            }
+        }
+        for dictionary in &self.0.dictionaries {
+            let name = format!("values of dictionary {}", dictionary.id);
+            for range in ranges(&dictionary.values, &dictionary.slot) {
+                // Several columns may share it: it is no column's own.
+                regions.push(Region::new(range, RegionKind::Metadata, name.clone()));
+            }
+        }
+        let mut layout = padded(layout(self.0.size, regions));
+        for region in layout.regions.iter_mut().filter(|r| r.kind == RegionKind::Gap) {
+            let inside = |end: u64| region.range.start() <= end && end <= region.range.end();
+            if self.0.end_of_messages.is_some_and(inside) && region.range.len() < 128 {
+                region.kind = RegionKind::Padding;
+                region.name = "end of the messages".into();
+            }
+        }
+        Ok(ready(layout))
+    }
+}
+
+/// The short gaps between buffers are there to align them.
+fn padded(mut layout: Layout) -> Layout {
+    for region in &mut layout.regions {
+        if region.kind == RegionKind::Gap && region.range.len() < 64 {
+            region.kind = RegionKind::Padding;
+            region.name = "padding".into();
+        }
+    }
+    layout
+}

@@ -1,0 +1,100 @@
+//! Writing files and streams with arrow's own writers.
+
+use super::IpcCompression;
+use super::dictionaries::Unified;
+use crate::sink::SinkWriter;
+use arrow::datatypes::SchemaRef;
+use arrow::ipc::CompressionType;
+use arrow::ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
+use arrow::record_batch::RecordBatch;
+use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary};
+
+pub(super) struct IpcWriter {
+    schema: SchemaRef,
+    out: Out,
+    dictionaries: Unified,
+    rows: u64,
+}
+
+enum Out {
+    File(Box<FileWriter<SinkWriter>>),
+    Stream(Box<StreamWriter<SinkWriter>>),
+}
+
+impl IpcWriter {
+    pub fn file(
+        schema: SchemaRef,
+        sink: Box<dyn Sink>,
+        compression: IpcCompression,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let settings = settings(compression, options)?;
+        let out = FileWriter::try_new_with_options(SinkWriter::new(sink), &schema, settings)?;
+        Ok(Self::new(schema, Out::File(Box::new(out))))
+    }
+
+    pub fn stream(
+        schema: SchemaRef,
+        sink: Box<dyn Sink>,
+        compression: IpcCompression,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let settings = settings(compression, options)?;
+        let out = StreamWriter::try_new_with_options(SinkWriter::new(sink), &schema, settings)?;
+        Ok(Self::new(schema, Out::Stream(Box::new(out))))
+    }
+
+    fn new(schema: SchemaRef, out: Out) -> Self {
+        IpcWriter { dictionaries: Unified::new(&schema), schema, out, rows: 0 }
+    }
+}
+
+fn settings(compression: IpcCompression, options: &WriteOptions) -> Result<IpcWriteOptions> {
+    let codec = match compression {
+        IpcCompression::None => None,
+        IpcCompression::Lz4 => Some(CompressionType::LZ4_FRAME),
+        IpcCompression::Zstd => Some(CompressionType::ZSTD),
+    };
+    let level = options.level.and_then(|l| i32::try_from(l).ok());
+    if level.is_some() && codec != Some(CompressionType::ZSTD) {
+        return Err(Error::request("bad_level", "only zstd has levels in Arrow files").hint("--compression zstd"));
+    }
+    let refused = |e: arrow::error::ArrowError| Error::request("bad_level", e.to_string());
+    let settings = IpcWriteOptions::default().try_with_compression(codec)?;
+    let settings = settings.try_with_compression_level(level).map_err(refused)?;
+    // A file may only add to a dictionary; `Unified` makes sure that nothing else is asked of it.
+    Ok(settings.with_dictionary_handling(DictionaryHandling::Delta))
+}
+
+impl TableWriter for IpcWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let batch = self.dictionaries.unify(batch, &self.schema)?;
+        match &mut self.out {
+            Out::File(out) => out.write(&batch)?,
+            Out::Stream(out) => {
+                out.write(&batch)?;
+                // So that a reader at the other end of a pipe sees each batch when it is there.
+                out.flush()?;
+            }
+        }
+        self.rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<WriteSummary> {
+        let sink = match self.out {
+            Out::File(mut out) => {
+                out.finish()?;
+                out.into_inner()?
+            }
+            Out::Stream(mut out) => {
+                out.finish()?;
+                out.into_inner()?
+            }
+        };
+        Ok(WriteSummary { rows: self.rows, bytes: sink.commit()?, notes: Vec::new() })
+    }
+}

@@ -1,0 +1,251 @@
+//! From values in the text to arrays of their type.
+
+use super::cursor::{Cursor, Fault, Kind, Parsed};
+use crate::csv::{parse_float, parse_int};
+use arrow::array::{
+    ArrayRef, BooleanBuilder, Decimal128Builder, Float64Builder, Int32Builder, Int64Builder, ListArray, NullArray,
+    NullBufferBuilder, StringBuilder, StructArray, UInt64Builder,
+};
+use arrow::buffer::{OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::{DataType, FieldRef, Fields};
+use colkit_core::{Class, Error, Result};
+use std::sync::Arc;
+
+/// An error unless values can be read as this type.
+pub(super) fn check_type(data_type: &DataType) -> Result<()> {
+    match data_type {
+        DataType::Null | DataType::Boolean | DataType::Int32 | DataType::Int64 | DataType::UInt64 => Ok(()),
+        DataType::Float64 | DataType::Utf8 | DataType::Decimal128(38, 0) => Ok(()),
+        DataType::List(item) => check_type(item.data_type()),
+        DataType::Struct(fields) => fields.iter().try_for_each(|f| check_type(f.data_type())),
+        other => Err(Error::request("type_not_supported", format!("JSON values cannot be read as {other}"))
+            .hint("types are int32, int64, float64, string, bool")),
+    }
+}
+
+/// The values of one column, or of one place inside it.
+pub(super) struct Column {
+    values: Values,
+    length: usize,
+}
+
+enum Values {
+    Null,
+    Bool(BooleanBuilder),
+    Int32(Int32Builder),
+    Int64(Int64Builder),
+    UInt64(UInt64Builder),
+    Float64(Float64Builder),
+    Decimal(Decimal128Builder),
+    Text(StringBuilder),
+    List { item: FieldRef, offsets: Vec<i32>, nulls: NullBufferBuilder, items: Box<Column> },
+    Struct { fields: Fields, nulls: NullBufferBuilder, children: Vec<Column> },
+}
+
+impl Column {
+    /// A column of a type that [`check_type`] lets pass.
+    pub fn new(data_type: &DataType) -> Self {
+        let values = match data_type {
+            DataType::Boolean => Values::Bool(BooleanBuilder::new()),
+            DataType::Int32 => Values::Int32(Int32Builder::new()),
+            DataType::Int64 => Values::Int64(Int64Builder::new()),
+            DataType::UInt64 => Values::UInt64(UInt64Builder::new()),
+            DataType::Float64 => Values::Float64(Float64Builder::new()),
+            DataType::Decimal128(..) => {
+                Values::Decimal(Decimal128Builder::new().with_data_type(DataType::Decimal128(38, 0)))
+            }
+            DataType::Utf8 => Values::Text(StringBuilder::new()),
+            DataType::List(item) => Values::List {
+                item: item.clone(),
+                offsets: vec![0],
+                nulls: NullBufferBuilder::new(0),
+                items: Box::new(Column::new(item.data_type())),
+            },
+            DataType::Struct(fields) => Values::Struct {
+                fields: fields.clone(),
+                nulls: NullBufferBuilder::new(0),
+                children: fields.iter().map(|f| Column::new(f.data_type())).collect(),
+            },
+            _ => Values::Null,
+        };
+        Column { values, length: 0 }
+    }
+
+    /// How many values there are since the last array.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    pub fn append_null(&mut self) {
+        self.length += 1;
+        match &mut self.values {
+            Values::Null => {}
+            Values::Bool(b) => b.append_null(),
+            Values::Int32(b) => b.append_null(),
+            Values::Int64(b) => b.append_null(),
+            Values::UInt64(b) => b.append_null(),
+            Values::Float64(b) => b.append_null(),
+            Values::Decimal(b) => b.append_null(),
+            Values::Text(b) => b.append_null(),
+            Values::List { offsets, nulls, .. } => {
+                offsets.extend(offsets.last().copied());
+                nulls.append_null();
+            }
+            Values::Struct { nulls, children, .. } => {
+                nulls.append_null();
+                children.iter_mut().for_each(Column::append_null);
+            }
+        }
+    }
+
+    /// Appends the value at the cursor.
+    pub fn append(&mut self, cursor: &mut Cursor<'_>, scratch: &mut Vec<u8>) -> Parsed<()> {
+        let kind = cursor.kind()?;
+        if kind == Kind::Null {
+            self.append_null();
+            return Ok(());
+        }
+        self.length += 1;
+        match (&mut self.values, kind) {
+            (Values::Text(b), Kind::String) => {
+                let at = cursor.at();
+                b.append_value(utf8(cursor.string(scratch)?, at)?);
+            }
+            (Values::Text(b), kind) => {
+                let start = cursor.at();
+                let text = match kind {
+                    Kind::Bool(true) => &b"true"[..],
+                    Kind::Bool(false) => &b"false"[..],
+                    _ => {
+                        cursor.skip(scratch)?;
+                        cursor.raw(start, cursor.at())
+                    }
+                };
+                b.append_value(utf8(text, start)?);
+            }
+            (Values::Bool(b), Kind::Bool(value)) => b.append_value(value),
+            (Values::Int32(b), Kind::Number) => {
+                b.append_value(number(cursor, "int32", |t, _| i32::try_from(parse_int(t)?).ok())?)
+            }
+            (Values::Int64(b), Kind::Number) => b.append_value(number(cursor, "int64", |t, _| parse_int(t))?),
+            (Values::UInt64(b), Kind::Number) => b.append_value(number(cursor, "uint64", |t, _| whole(t))?),
+            (Values::Decimal(b), Kind::Number) => {
+                let fits = |v: &i128| v.unsigned_abs() < 10u128.pow(38);
+                b.append_value(number(cursor, "decimal(38, 0)", |t, _| whole(t).filter(fits))?)
+            }
+            (Values::Float64(b), Kind::Number) => b.append_value(number(cursor, "float64", |t, _| parse_float(t))?),
+            (Values::List { offsets, nulls, items, .. }, Kind::List) => {
+                let at = cursor.at();
+                cursor.list(|cursor| items.append(cursor, scratch))?;
+                let end = i32::try_from(items.length);
+                offsets
+                    .push(end.map_err(|_| Fault { at, error: Error::limit("items of a batch", "2^31", "2^31 - 1") })?);
+                nulls.append_non_null();
+            }
+            (Values::Struct { fields, nulls, children }, Kind::Object) => {
+                members(cursor, scratch, fields, children, self.length)?;
+                nulls.append_non_null();
+            }
+            (_, kind) => return Err(unexpected(cursor, kind, &self.values)),
+        }
+        Ok(())
+    }
+
+    /// The array of what was appended since the last time.
+    pub fn finish(&mut self) -> Result<ArrayRef> {
+        let length = std::mem::take(&mut self.length);
+        Ok(match &mut self.values {
+            Values::Null => Arc::new(NullArray::new(length)),
+            Values::Bool(b) => Arc::new(b.finish()),
+            Values::Int32(b) => Arc::new(b.finish()),
+            Values::Int64(b) => Arc::new(b.finish()),
+            Values::UInt64(b) => Arc::new(b.finish()),
+            Values::Float64(b) => Arc::new(b.finish()),
+            Values::Decimal(b) => Arc::new(b.finish()),
+            Values::Text(b) => Arc::new(b.finish()),
+            Values::List { item, offsets, nulls, items } => {
+                let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(offsets, vec![0])));
+                Arc::new(ListArray::try_new(item.clone(), offsets, items.finish()?, nulls.finish())?)
+            }
+            Values::Struct { fields, nulls, children } => {
+                let children = children.iter_mut().map(Column::finish).collect::<Result<Vec<_>>>()?;
+                Arc::new(StructArray::try_new_with_length(fields.clone(), children, nulls.finish(), length)?)
+            }
+        })
+    }
+}
+
+/// The members of the object that is the `length`th of its place.
+fn members(
+    cursor: &mut Cursor<'_>,
+    scratch: &mut Vec<u8>,
+    fields: &Fields,
+    children: &mut [Column],
+    length: usize,
+) -> Parsed<()> {
+    let mut expected = 0;
+    cursor.object(|cursor, name| {
+        let named = |f: &FieldRef| f.name().as_bytes() == name;
+        let index =
+            if fields.get(expected).is_some_and(named) { Some(expected) } else { fields.iter().position(named) };
+        // Members that a given type leaves out.
+        let Some((index, child)) = index.and_then(|i| Some((i, children.get_mut(i)?))) else {
+            return cursor.skip(scratch);
+        };
+        expected = index + 1;
+        if child.length >= length {
+            let message = format!("a second member called {:?} in one object", String::from_utf8_lossy(name));
+            return Err(Fault { at: cursor.at(), error: Error::corrupt("duplicate_name", message) });
+        }
+        child.append(cursor, scratch)
+    })?;
+    for child in children.iter_mut().filter(|c| c.length < length) {
+        child.append_null();
+    }
+    Ok(())
+}
+
+fn utf8(bytes: &[u8], at: usize) -> Parsed<&str> {
+    std::str::from_utf8(bytes)
+        .map_err(|e| Fault { at, error: Error::corrupt("json_encoding", "text is not UTF-8").caused_by(e) })
+}
+
+fn whole<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+fn number<T>(cursor: &mut Cursor<'_>, type_name: &str, parse: impl FnOnce(&[u8], bool) -> Option<T>) -> Parsed<T> {
+    let at = cursor.at();
+    let (text, integer) = cursor.number()?;
+    parse(text, integer).ok_or_else(|| {
+        let shown: String = String::from_utf8_lossy(text).chars().take(60).collect();
+        let error = Error::new(Class::Data, "bad_value", format!("expected {type_name}, found {shown}"));
+        Fault { at, error }
+    })
+}
+
+#[cold]
+fn unexpected(cursor: &Cursor<'_>, kind: Kind, values: &Values) -> Fault {
+    let expected = match values {
+        Values::Null => "null",
+        Values::Bool(_) => "bool",
+        Values::Int32(_) => "int32",
+        Values::Int64(_) => "int64",
+        Values::UInt64(_) => "uint64",
+        Values::Float64(_) => "float64",
+        Values::Decimal(_) => "decimal(38, 0)",
+        Values::Text(_) => "string",
+        Values::List { .. } => "a list",
+        Values::Struct { .. } => "an object",
+    };
+    let found = match kind {
+        Kind::Null => "null",
+        Kind::Bool(_) => "true or false",
+        Kind::Number => "a number",
+        Kind::String => "a string",
+        Kind::List => "a list",
+        Kind::Object => "an object",
+    };
+    let error = Error::new(Class::Data, "bad_value", format!("expected {expected}, found {found}"));
+    Fault { at: cursor.at(), error }
+}

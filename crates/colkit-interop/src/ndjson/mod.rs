@@ -1,0 +1,113 @@
+//! NDJSON: one JSON object per line, each a row.
+//!
+//! A file of objects says nothing about its columns, so opening one reads it all, once: every line is checked, every
+//! value adds to the shape of its column (`shape`), and a checkpoint is noted every few MiB (`open`). From then on it
+//! is a table like any other: pieces between checkpoints are read in parallel (`rows`, `build`). Nothing is sampled,
+//! so the types do not depend on the order of the lines. The rules are in `docs/formats/ndjson.md`.
+
+mod build;
+mod cursor;
+mod open;
+mod rows;
+mod shape;
+mod table;
+mod write;
+
+use arrow::datatypes::{DataType, SchemaRef};
+use colkit_core::{Boxed, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
+use std::sync::Arc;
+
+/// How NDJSON is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NdjsonOptions {
+    /// Types of some columns, instead of what their values suggest.
+    pub schema: Vec<(String, DataType)>,
+    /// The columns, instead of all that the objects have: what is missing is null, what is not named is left out.
+    pub columns: Option<Vec<(String, DataType)>>,
+    /// Columns of `true` and `false` are bool. Set to false for targets that have no bool: then they are text.
+    pub booleans: bool,
+    /// Integer columns beyond 32 bits are integers, for targets that have wider ones, instead of float64 or text.
+    pub integers64: bool,
+    /// In what pieces files are read.
+    #[doc(hidden)]
+    pub pieces: crate::csv::Pieces,
+}
+
+impl Default for NdjsonOptions {
+    fn default() -> Self {
+        NdjsonOptions {
+            schema: Vec::new(),
+            columns: None,
+            booleans: true,
+            integers64: true,
+            pieces: Default::default(),
+        }
+    }
+}
+
+/// Newline-delimited JSON.
+#[derive(Clone, Debug, Default)]
+pub struct NdjsonFormat {
+    /// How types are found.
+    pub options: NdjsonOptions,
+}
+
+impl Format for NdjsonFormat {
+    fn name(&self) -> &'static str {
+        "ndjson"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["ndjson", "jsonl"]
+    }
+
+    fn sniff(&self, head: &[u8], tail: &[u8]) -> bool {
+        looks_like_objects(head, tail)
+    }
+
+    fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
+        Box::new(open::Open::new(self.options.clone(), size, &options.limits))
+    }
+
+    fn stores(&self, data_type: &DataType) -> bool {
+        match data_type {
+            DataType::Int32 | DataType::Float64 | DataType::Boolean | DataType::Utf8 => true,
+            DataType::Int64 => self.options.integers64,
+            DataType::List(item) => self.stores(item.data_type()),
+            DataType::Struct(fields) => !fields.is_empty() && fields.iter().all(|f| self.stores(f.data_type())),
+            _ => false,
+        }
+    }
+
+    fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
+        Ok(Box::new(write::NdjsonWriter::new(schema, sink, options)?))
+    }
+}
+
+/// Text whose first line with anything on it starts an object with a quoted name, or is `{}`. A CSV header may start
+/// with a brace too, but not like that: a quote inside a cell that is not quoted is refused there.
+pub(crate) fn looks_like_objects(head: &[u8], tail: &[u8]) -> bool {
+    if tail.is_empty() {
+        // Formats with a magic are asked first.
+        return false;
+    }
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let mut marks = text.iter().filter(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
+    marks.next() == Some(&b'{') && matches!(marks.next(), Some(b'"' | b'}'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::looks_like_objects;
+
+    #[test]
+    fn objects_are_told_from_other_text() {
+        assert!(looks_like_objects(b"{\"a\":1}\n", b"}\n"));
+        assert!(looks_like_objects(b"\xEF\xBB\xBF\n { \"a\": 1}\n", b"}\n"));
+        assert!(looks_like_objects(b"{}\n", b"{}\n"));
+        assert!(!looks_like_objects(b"{\"a\":1}\n", b""), "formats with a magic are asked first");
+        for other in [&b"a,b\n"[..], b"[{\"a\":1}]", b"{a},b\n", b"\"{\",b", b""] {
+            assert!(!looks_like_objects(other, b"x"));
+        }
+    }
+}

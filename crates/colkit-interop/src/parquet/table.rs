@@ -1,0 +1,361 @@
+//! An open Parquet file.
+
+use super::MAGIC;
+use super::column::{Column, Wanted};
+use super::plan::{Plan, chunk_range, leaves_by_column, leaves_of};
+use super::prune::{Known, in_stored_numbers};
+use crate::regions::layout;
+use ::parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use ::parquet::file::metadata::ParquetMetaData;
+use arrow::array::UInt64Array;
+use arrow::compute::{concat_batches, take_record_batch};
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
+use colkit_core::plan::batch_of;
+use colkit_core::{
+    Boxed, ByteRange, ColumnRef, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine, Projection, Region,
+    RegionKind, Result, Scan, SideBySide, Split, Step, Table, check_rows, ready,
+};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Row groups smaller than this are read together with the next ones.
+const SPLIT_BYTES: u64 = 2 << 20;
+
+pub(super) struct ParquetTable {
+    reader: ArrowReaderMetadata,
+    schema: SchemaRef,
+    size: u64,
+    footer: ByteRange,
+    findings: Vec<Finding>,
+    /// The first row of every row group, and the number of rows.
+    starts: Vec<u64>,
+    /// The leaves of every column.
+    leaves: Vec<Range<usize>>,
+}
+
+/// A column that is read, the leaves it needs, and where it is wanted.
+struct Chosen {
+    column: ColumnRef,
+    leaves: Vec<usize>,
+    positions: Vec<usize>,
+}
+
+impl ParquetTable {
+    pub fn new(reader: ArrowReaderMetadata, size: u64, footer: ByteRange, findings: Vec<Finding>) -> Result<Self> {
+        let schema = reader.schema().clone();
+        let mut starts = vec![0];
+        for group in reader.metadata().row_groups() {
+            let rows = u64::try_from(group.num_rows()).unwrap_or(0);
+            starts.push(starts.last().copied().unwrap_or(0) + rows);
+        }
+        let leaves = leaves_by_column(reader.metadata(), schema.fields().len());
+        Ok(ParquetTable { reader, schema, size, footer, findings, starts, leaves })
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        self.reader.metadata()
+    }
+
+    fn plan(&self) -> Plan<'_> {
+        Plan { metadata: self.metadata(), starts: &self.starts }
+    }
+
+    fn known(&self) -> Known<'_> {
+        Known { metadata: self.metadata(), schema: &self.schema, leaves: &self.leaves }
+    }
+
+    fn chosen(&self, projection: &Projection) -> Result<Vec<Chosen>> {
+        let mut chosen: Vec<Chosen> = Vec::new();
+        for (position, column) in projection.resolve(&self.schema)?.into_iter().enumerate() {
+            if let Some(known) = chosen.iter_mut().find(|c| c.column == column) {
+                known.positions.push(position);
+                continue;
+            }
+            let Some((field, leaves)) = self.schema.fields().get(column.index).zip(self.leaves.get(column.index))
+            else {
+                continue;
+            };
+            let leaves = leaves_of(&column, field.data_type(), leaves);
+            chosen.push(Chosen { column, leaves, positions: vec![position] });
+        }
+        Ok(chosen)
+    }
+
+    /// Rows per batch such that a batch of the column stays within its bytes, as far as the footer knows.
+    fn batch_rows(&self, groups: &[usize], leaves: &[usize], scan: &Scan) -> usize {
+        let mut per_row = 1;
+        for group in groups.iter().filter_map(|g| self.metadata().row_groups().get(*g)) {
+            let chunks = leaves.iter().filter_map(|l| group.columns().get(*l));
+            let bytes: i64 = chunks
+                .map(|c| c.uncompressed_size().max(c.unencoded_byte_array_data_bytes().unwrap_or(0)))
+                .fold(0, i64::saturating_add);
+            per_row = per_row.max(bytes.checked_div(group.num_rows()).unwrap_or(0));
+        }
+        let per_row = usize::try_from(per_row).unwrap_or(usize::MAX);
+        scan.batch_rows.min(scan.batch_bytes / per_row.max(1)).max(1)
+    }
+
+    /// One lane per column, for ranges of rows that are sorted.
+    fn lanes(&self, rows: &[Range<u64>], scan: &Scan) -> Result<Vec<Lane>> {
+        let plan = self.plan();
+        let schema = scan.projection.schema(&self.schema)?;
+        let mut lanes = Vec::new();
+        for chosen in self.chosen(&scan.projection)? {
+            let fields = chosen.positions.iter().filter_map(|p| schema.fields().get(*p).cloned());
+            let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+            let (decoded, kept) = decoded(&plan, &chosen.leaves, rows);
+            let mut groups: Vec<usize> = decoded.iter().flat_map(|r| plan.groups(r)).collect();
+            groups.dedup();
+            let wanted = Wanted {
+                mask: plan.mask(&chosen.leaves),
+                selection: plan.selection(&groups, &decoded),
+                rows: decoded.iter().map(|r| r.end - r.start).sum(),
+                kept,
+                batch_rows: self.batch_rows(&groups, &chosen.leaves, scan),
+                groups,
+            };
+            let name = self.schema.fields().get(chosen.column.index).map_or("", |f| f.name());
+            let column = Column::new(&self.reader, wanted, schema, self.size, format!("column {name:?}"))?;
+            lanes.push(Lane { columns: chosen.positions, machine: Box::new(column) });
+        }
+        Ok(lanes)
+    }
+
+    fn plan_splits(&self, scan: &Scan) -> Result<Vec<Split>> {
+        let rows = scan.row_range(self.row_count())?;
+        let (plan, known) = (self.plan(), self.known());
+        let chosen = self.chosen(&scan.projection)?;
+        let leaves: Vec<usize> = chosen.iter().flat_map(|c| c.leaves.iter().copied()).collect();
+        let predicate = scan.predicate.as_ref().map(|p| in_stored_numbers(p, &self.schema));
+        // Up to four splits are under way at once.
+        let budget = (scan.memory / 16).max(1 << 20);
+        let mut splits: Vec<(Split, u64)> = Vec::new();
+        for group in plan.groups(&rows) {
+            let Some(metadata) = self.metadata().row_groups().get(group) else { continue };
+            let of = plan.group_rows(group);
+            let of = of.start.max(rows.start)..of.end.min(rows.end);
+            let runs = match &predicate {
+                None => vec![of],
+                Some(p) if !p.may_match(&|column| known.of_group(metadata, column)) => continue,
+                Some(p) => known.runs(&plan, group, &of, p),
+            };
+            for run in runs.into_iter().filter(|r| !r.is_empty()) {
+                let bytes = |rows: &Range<u64>| {
+                    let ranges: Vec<ByteRange> =
+                        chosen.iter().flat_map(|c| plan.ranges(group, &c.leaves, rows)).collect();
+                    (ranges.iter().map(|r| r.len()).sum::<u64>(), ranges)
+                };
+                let (cost, _) = bytes(&run);
+                let pieces =
+                    if cost > budget { plan.cut(group, &leaves, run, cost.div_ceil(budget)) } else { vec![run] };
+                for piece in pieces {
+                    let (cost, ranges) = bytes(&piece);
+                    Limits::check("a row group", cost, scan.memory)
+                        .map_err(|e| e.part(format!("row group {group}")).hint("allow more memory (--memory)"))?;
+                    match splits.last_mut() {
+                        // Small row groups one after another, and large ones that cannot be cut, so that only one of
+                        // them is in memory.
+                        Some((last, size))
+                            if last.rows.end == piece.start && (*size + cost <= SPLIT_BYTES || cost > 2 * budget) =>
+                        {
+                            last.rows.end = piece.end;
+                            last.ranges.extend(ranges);
+                            *size += cost;
+                        }
+                        _ => splits.push((Split { rows: piece, ranges }, cost)),
+                    }
+                }
+            }
+        }
+        Ok(splits.into_iter().map(|(split, _)| split).collect())
+    }
+}
+
+impl Table for ParquetTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn row_count(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    fn properties(&self) -> Vec<(&'static str, String)> {
+        let file = self.metadata().file_metadata();
+        let mut properties = vec![("version", file.version().to_string())];
+        if let Some(writer) = file.created_by() {
+            properties.push(("written by", writer.to_string()));
+        }
+        properties.push(("row groups", self.metadata().num_row_groups().to_string()));
+        let chunks = self.metadata().row_groups().iter().flat_map(|g| g.columns());
+        let mut codecs: Vec<String> =
+            chunks.take(10_000).map(|c| format!("{:?}", c.compression_codec()).to_ascii_lowercase()).collect();
+        codecs.sort_unstable();
+        codecs.dedup();
+        properties.push(("compression", codecs.join(", ")));
+        let index = match (self.metadata().offset_index(), self.metadata().column_index()) {
+            (Some(_), Some(_)) => "places and bounds of pages",
+            (Some(_), None) => "places of pages",
+            _ => "none",
+        };
+        properties.push(("page index", index.to_string()));
+        properties
+    }
+
+    fn statistics(&self) -> Vec<ColumnStatistics> {
+        let known = self.known();
+        (0..self.schema.fields().len()).map(|column| known.of_file(column)).collect()
+    }
+
+    fn splits(&self, scan: &Scan) -> Result<Boxed<Vec<Split>>> {
+        Ok(ready(self.plan_splits(scan)?))
+    }
+
+    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
+        let rows = Scan { rows: Some(split.rows.clone()), ..scan.clone() }.row_range(self.row_count())?;
+        self.lanes(std::slice::from_ref(&rows), scan)
+    }
+
+    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
+        check_rows(rows, self.row_count())?;
+        let schema = projection.schema(&self.schema)?;
+        if schema.fields().is_empty() || rows.is_empty() {
+            let columns = schema.fields().iter().map(|f| arrow::array::new_empty_array(f.data_type())).collect();
+            return Ok(ready(batch_of(&schema, columns, rows.len())?));
+        }
+        let mut wanted = rows.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        for row in &wanted {
+            match runs.last_mut() {
+                Some(last) if last.end == *row => last.end += 1,
+                _ => runs.push(*row..row + 1),
+            }
+        }
+        let lanes = self.lanes(&runs, &Scan::of(projection.clone()))?;
+        let rows_in_order = SideBySide::new(schema.clone(), lanes, wanted.len() as u64);
+        Ok(Box::new(Take { schema, wanted, rows: rows.to_vec(), rows_in_order, found: Vec::new() }))
+    }
+
+    fn layout(&self) -> Result<Boxed<Layout>> {
+        let magic = MAGIC.len() as u64;
+        let mut regions = vec![
+            Region::new(ByteRange::between(0, magic), RegionKind::Header, "magic"),
+            Region::new(self.footer, RegionKind::Metadata, "footer"),
+            Region::new(
+                ByteRange::between(self.footer.end(), self.size),
+                RegionKind::Header,
+                "length of the footer, magic",
+            ),
+        ];
+        let plan = self.plan();
+        for (number, group) in self.metadata().row_groups().iter().enumerate() {
+            for (leaf, chunk) in group.columns().iter().enumerate() {
+                let column = self.leaves.iter().position(|l| l.contains(&leaf));
+                let Some((range, column)) = chunk_range(chunk).zip(column) else { continue };
+                let path = chunk.column_path().string();
+                let codec = format!("{:?}", chunk.compression_codec()).to_ascii_lowercase();
+                let encodings: Vec<String> = chunk.encodings().map(|e| format!("{e}")).collect();
+                let raw = u64::try_from(chunk.uncompressed_size()).unwrap_or(0);
+                let mut region = Region::new(range, RegionKind::Data, format!("row group {number}, {path}"))
+                    .column(column)
+                    .encoded(format!("{} {codec}", encodings.join("+")), raw);
+                for (page, place) in plan.pages(number, leaf).into_iter().flatten().enumerate() {
+                    let place = u64::try_from(place.offset).ok().zip(u64::try_from(place.compressed_page_size).ok());
+                    let Some(place) = place.and_then(|(at, n)| ByteRange::at(at, n).ok()) else { continue };
+                    region.parts.push(Region::new(place, RegionKind::Data, format!("page {page}")));
+                }
+                regions.push(region);
+                for (kind, offset, length) in [
+                    ("column index", chunk.column_index_offset(), chunk.column_index_length()),
+                    ("offset index", chunk.offset_index_offset(), chunk.offset_index_length()),
+                    ("bloom filter", chunk.bloom_filter_offset(), chunk.bloom_filter_length()),
+                ] {
+                    let place = offset
+                        .zip(length)
+                        .and_then(|(at, n)| ByteRange::at(u64::try_from(at).ok()?, u64::try_from(n).ok()?).ok());
+                    let Some(place) = place.filter(|p| p.end() <= self.footer.start()) else { continue };
+                    let name = format!("{kind} of row group {number}, {path}");
+                    regions.push(Region::new(place, RegionKind::Metadata, name));
+                }
+            }
+        }
+        Ok(ready(layout(self.size, regions)))
+    }
+
+    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+        Ok(Box::new(CheckHead(self.findings.clone())))
+    }
+}
+
+/// The rows to decode to get ranges of rows that are sorted, and where those are among them.
+fn decoded(plan: &Plan<'_>, leaves: &[usize], rows: &[Range<u64>]) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
+    let mut decoded: Vec<Range<u64>> = Vec::new();
+    let mut kept: Vec<Range<u64>> = Vec::new();
+    // Rows decoded before the current range.
+    let mut before = 0;
+    for range in rows {
+        let wide = plan.decoded(leaves, range);
+        match decoded.last_mut() {
+            Some(last) if wide.start <= last.end => last.end = last.end.max(wide.end),
+            last => {
+                before += last.map_or(0, |l| l.end - l.start);
+                decoded.push(wide);
+            }
+        }
+        let start = decoded.last().map_or(0, |d| d.start);
+        kept.push(before + (range.start - start)..before + (range.end - start));
+    }
+    (decoded, kept)
+}
+
+/// Rows that were read in order, put in the order asked for.
+struct Take {
+    schema: SchemaRef,
+    /// What is read: sorted, each row once.
+    wanted: Vec<u64>,
+    rows: Vec<u64>,
+    rows_in_order: SideBySide,
+    found: Vec<RecordBatch>,
+}
+
+impl Machine for Take {
+    type Output = RecordBatch;
+
+    fn step(&mut self, mut got: Vec<Bytes>) -> Result<Step<RecordBatch>> {
+        loop {
+            match self.rows_in_order.step(std::mem::take(&mut got))? {
+                Step::Need(ranges) => return Ok(Step::Need(ranges)),
+                Step::Ready(Some(batch)) => self.found.push(batch),
+                Step::Ready(None) => break,
+            }
+        }
+        let found = concat_batches(&self.schema, &self.found)?;
+        if found.num_rows() != self.wanted.len() {
+            return Err(Error::corrupt("row_count_mismatch", "the table ended before the last row asked for"));
+        }
+        if self.rows == self.wanted {
+            return Ok(Step::Ready(found));
+        }
+        let order = self.rows.iter().map(|r| self.wanted.partition_point(|w| w < r) as u64).collect::<Vec<_>>();
+        Ok(Step::Ready(take_record_batch(&found, &UInt64Array::from(order))?))
+    }
+}
+
+/// The magic at the start, which nothing else reads.
+struct CheckHead(Vec<Finding>);
+
+impl Machine for CheckHead {
+    type Output = Vec<Finding>;
+
+    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
+        match got.first() {
+            None => Ok(Step::Need(vec![ByteRange::between(0, MAGIC.len() as u64)])),
+            Some(head) if head.as_ref() == MAGIC => Ok(Step::Ready(std::mem::take(&mut self.0))),
+            Some(_) => Err(Error::corrupt("bad_magic", "expected \"PAR1\" at the start").at(0)),
+        }
+    }
+}

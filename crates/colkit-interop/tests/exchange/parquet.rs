@@ -1,0 +1,228 @@
+//! Parquet files.
+
+use super::sample::{noise, plain, rich};
+use arrow::array::{
+    Array, ArrayRef, AsArray, Date32Array, Decimal128Array, DictionaryArray, Int32Array, Int64Array, StringArray,
+    TimestampMillisecondArray,
+};
+use arrow::datatypes::{DataType, Int32Type};
+use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
+use colkit_core::conformance::{self, Laws};
+use colkit_core::drive::blocking;
+use colkit_core::{
+    ColumnRef, Counting, Format, Op, Predicate, Projection, ReadOptions, Scan, TableFile, Value, WriteOptions, coalesce,
+};
+use colkit_interop::{Parquet, ParquetCompression};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+use std::sync::Arc;
+
+const APART: Laws = Laws { columns_apart: true };
+
+fn format() -> Arc<dyn Format> {
+    Arc::new(Parquet::default())
+}
+
+/// A file with these settings of the crate's own writer.
+fn file_with(batch: &RecordBatch, properties: WriterProperties) -> Bytes {
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    bytes.into()
+}
+
+#[test]
+fn everything_comes_back() {
+    use ParquetCompression as C;
+    for compression in [C::None, C::Snappy, C::Zstd, C::Lz4, C::Gzip, C::Brotli] {
+        let format: Arc<dyn Format> = Arc::new(Parquet { compression });
+        conformance::round_trip(&format, &plain(2000), APART);
+    }
+    conformance::round_trip(&format(), &rich(600), APART);
+    conformance::round_trip(&format(), &rich(0), APART);
+    for column in rich(0).columns() {
+        assert!(format().stores(column.data_type()));
+    }
+}
+
+#[test]
+fn the_laws_hold_over_many_row_groups_with_and_without_a_page_index() {
+    for indexed in [true, false] {
+        let properties = WriterProperties::builder()
+            .set_max_row_group_row_count(Some(300))
+            .set_data_page_row_count_limit(70)
+            .set_write_batch_size(35)
+            .set_offset_index_disabled(!indexed);
+        let properties = if indexed {
+            properties
+        } else {
+            properties.set_statistics_enabled(parquet::file::properties::EnabledStatistics::Chunk)
+        };
+        let bytes = file_with(&rich(1000), properties.build());
+        let read = conformance::reads(&format(), &bytes, APART);
+        assert_eq!(read.columns(), rich(1000).columns());
+    }
+}
+
+/// 10,000 rows in order, in row groups of 2,500 and pages of 250.
+fn ordered() -> Bytes {
+    let batch = RecordBatch::try_from_iter([
+        ("id", Arc::new(Int64Array::from_iter_values(0..10_000)) as ArrayRef),
+        ("n", Arc::new(Int32Array::from_iter_values((0..10_000).map(noise)))),
+        ("t", Arc::new(StringArray::from_iter_values((0..10_000).map(|i| format!("{}", noise(i)))))),
+    ]);
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(2500))
+        .set_data_page_row_count_limit(250)
+        .set_write_batch_size(250)
+        .set_dictionary_enabled(false)
+        .build();
+    file_with(&batch.unwrap(), properties)
+}
+
+#[test]
+fn a_condition_reads_only_the_pages_that_may_match_and_what_is_planned() {
+    let bytes = ordered();
+    let source = Arc::new(Counting::remembering(bytes.clone()));
+    let file = TableFile::open(format(), source.clone(), &ReadOptions::default()).unwrap();
+    let opening = source.ranges().len();
+    let predicate = Predicate::compare(0, Op::Eq, Value::Int(6000));
+    let scan = Scan { projection: Projection::columns([2, 0]), predicate: Some(predicate), ..Scan::default() };
+    let splits = blocking::run(file.table().splits(&scan).unwrap(), source.as_ref()).unwrap();
+    assert_eq!(splits.len(), 1);
+    assert_eq!(splits[0].rows, 6000..6250, "one page of one row group");
+    let rows: Vec<RecordBatch> = file.scan(&scan).unwrap().map(|b| b.unwrap()).collect();
+    assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 1);
+    assert_eq!(rows[0].column(0).as_string::<i32>().value(0), format!("{}", noise(6000)));
+    let read = coalesce(&source.ranges()[opening..], 0);
+    assert_eq!(read, coalesce(&splits[0].ranges, 0), "what was planned is what was read");
+    let size: u64 = read.iter().map(|r| r.len()).sum();
+    assert!(size * 40 < bytes.len() as u64, "{size} of {}", bytes.len());
+}
+
+#[test]
+fn dates_times_and_decimals_are_ruled_out_by_what_people_write() {
+    let days = Date32Array::from_iter_values(0..10_000);
+    let times = TimestampMillisecondArray::from_iter_values((0..10_000).map(|d| d * 86_400_000));
+    let money = Decimal128Array::from_iter_values(0..10_000).with_precision_and_scale(12, 2).unwrap();
+    let batch = RecordBatch::try_from_iter([
+        ("day", Arc::new(days) as ArrayRef),
+        ("time", Arc::new(times.with_timezone("UTC"))),
+        ("money", Arc::new(money)),
+    ]);
+    let properties = WriterProperties::builder().set_data_page_row_count_limit(500).set_write_batch_size(500).build();
+    let bytes = file_with(&batch.unwrap(), properties);
+    let file = TableFile::open(format(), Arc::new(bytes), &ReadOptions::default()).unwrap();
+    for (condition, rows) in [
+        ("day = \"1980-01-01\"", 1),
+        ("time >= \"1997-05-18T00:00:00Z\"", 1),
+        ("money < 0.05", 5),
+        ("money in (1.25, 99.99)", 2),
+    ] {
+        let predicate = Some(Predicate::parse(condition, &file.schema()).unwrap());
+        let scan = Scan { predicate, ..Scan::default() };
+        let splits = blocking::run(file.table().splits(&scan).unwrap(), file.source().as_ref()).unwrap();
+        let read: u64 = splits.iter().map(|s| s.rows.end - s.rows.start).sum();
+        assert!(read <= 1000, "{condition}: {splits:?}");
+        let found: usize = file.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
+        assert_eq!(found, rows, "{condition}");
+    }
+}
+
+#[test]
+fn values_that_do_not_repeat_get_no_dictionary() {
+    let (bytes, _) = conformance::write(&format(), &plain(5000), 5000, &WriteOptions::default()).unwrap();
+    let file = TableFile::open(format(), Arc::new(bytes), &ReadOptions::default()).unwrap();
+    let encodings: Vec<String> = file.layout().unwrap().regions.iter().filter_map(|r| r.encoding.clone()).collect();
+    assert!(!encodings[0].contains("DICTIONARY") && encodings[2].contains("DICTIONARY"), "{encodings:?}");
+}
+
+#[test]
+fn rows_are_taken_from_their_pages() {
+    let bytes = ordered();
+    let source = Arc::new(Counting::remembering(bytes.clone()));
+    let file = TableFile::open(format(), source.clone(), &ReadOptions::default()).unwrap();
+    let before = source.count().bytes;
+    let taken = file.take(&[9999, 17, 17, 5000], &Projection::columns([0])).unwrap();
+    let ids = taken.column(0).as_primitive::<arrow::datatypes::Int64Type>().values().to_vec();
+    assert_eq!(ids, [9999, 17, 17, 5000]);
+    let read = source.count().bytes - before;
+    assert!(read < 3 * 250 * 8 + 500, "three pages of 250 numbers, not {read} bytes");
+}
+
+#[test]
+fn the_footer_answers_for_the_bounds() {
+    let file = TableFile::open(format(), Arc::new(ordered()), &ReadOptions::default()).unwrap();
+    let statistics = file.table().statistics();
+    assert_eq!((statistics[0].min.clone(), statistics[0].max.clone()), (Some(Value::Int(0)), Some(Value::Int(9999))));
+    assert!(statistics[0].exact);
+    assert_eq!(statistics[0].null_count, Some(0));
+}
+
+#[test]
+fn little_memory_cuts_row_groups_where_pages_start() {
+    let file = TableFile::open(format(), Arc::new(big()), &ReadOptions::default()).unwrap();
+    let scan = Scan { memory: 16 << 20, ..Scan::default() };
+    let splits = blocking::run(file.table().splits(&scan).unwrap(), file.source().as_ref()).unwrap();
+    assert!(splits.len() > 1, "{splits:?}");
+    let rows: usize = file.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
+    assert_eq!(rows, 500_000);
+}
+
+/// One row group of 4 MB.
+fn big() -> Bytes {
+    let numbers = Int64Array::from_iter_values((0..500_000).map(|i| i64::from(noise(i)) * 7919));
+    let batch = RecordBatch::try_from_iter([("n", Arc::new(numbers) as ArrayRef)]).unwrap();
+    file_with(&batch, WriterProperties::builder().set_dictionary_enabled(false).build())
+}
+
+#[test]
+fn parts_of_structs_are_read_alone() {
+    let batch = rich(300);
+    let column = batch.schema().index_of("struct").unwrap();
+    let (bytes, _) = conformance::write(&format(), &batch, 300, &WriteOptions::default()).unwrap();
+    let read = |within: Vec<Vec<usize>>| {
+        let source = Arc::new(Counting::new(bytes.clone()));
+        let file = TableFile::open(format(), source.clone(), &ReadOptions::default()).unwrap();
+        let before = source.count().bytes;
+        let projection = Projection::parts(vec![ColumnRef { index: column, within }]);
+        let batches: Vec<_> = file.scan(&Scan::of(projection)).unwrap().map(|b| b.unwrap()).collect();
+        let whole = arrow::compute::concat_batches(&batches[0].schema(), &batches).unwrap();
+        (whole.column(0).as_struct().clone(), source.count().bytes - before)
+    };
+    let (whole, all_bytes) = read(vec![]);
+    let (part, bytes) = read(vec![vec![1]]);
+    assert_eq!(part.column_names(), ["b"]);
+    assert_eq!(part.column(0), whole.column_by_name("b").unwrap());
+    assert!(bytes * 2 < all_bytes, "{bytes} of {all_bytes}");
+    let (part, _) = read(vec![vec![2], vec![0]]);
+    assert_eq!(part.column_names(), ["a", "l"]);
+}
+
+#[test]
+fn a_dictionary_of_views_is_written_as_one_of_text() {
+    let words: DictionaryArray<Int32Type> = ["a", "b", "a"].into_iter().collect();
+    let views = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8View));
+    let column = arrow::compute::cast(&words, &views).unwrap();
+    assert!(!format().stores(&views));
+    let batch = RecordBatch::try_from_iter([("w", column)]).unwrap();
+    let (bytes, summary) = conformance::write(&format(), &batch, 3, &WriteOptions::default()).unwrap();
+    assert!(summary.notes[0].contains("\"w\""), "{:?}", summary.notes);
+    assert_eq!(conformance::read_all(&format(), &bytes).unwrap().column(0).as_ref(), &words as &dyn Array);
+}
+
+#[test]
+fn levels_are_checked_against_the_compression() {
+    use ParquetCompression as C;
+    let write = |compression, level| {
+        let format: Arc<dyn Format> = Arc::new(Parquet { compression });
+        let options = WriteOptions { level: Some(level), ..WriteOptions::default() };
+        conformance::write(&format, &plain(10), 10, &options).map(drop).map_err(|e| e.code())
+    };
+    assert_eq!(write(C::Zstd, 19), Ok(()));
+    assert_eq!(write(C::Gzip, 9), Ok(()));
+    assert_eq!(write(C::Zstd, 99), Err("bad_level"));
+    assert_eq!(write(C::Snappy, 1), Err("bad_level"));
+}

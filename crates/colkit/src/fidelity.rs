@@ -1,0 +1,64 @@
+//! What a format cannot carry is refused, with the option that allows to leave it out; never dropped in silence.
+//!
+//! Nulls, types and nesting are the writers' matter: each refuses what it cannot store, names the column and the
+//! option (`--nulls`, `--types`). Metadata is no writer's matter, since no value depends on it; it is looked at here.
+
+use arrow::datatypes::{DataType, Field, FieldRef, Schema};
+use colkit_core::{Error, Format, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Keys by which formats speak to themselves; they mean nothing elsewhere.
+const PLUMBING: [&str; 2] = ["PARQUET:field_id", "ARROW:schema"];
+
+/// The schema that `target` can carry, and a note of what was left out. An error unless that is allowed.
+pub(crate) fn carried(schema: &Schema, target: &dyn Format, drop_metadata: bool) -> Result<(Schema, Option<String>)> {
+    let mut found = Vec::new();
+    note(schema.metadata(), "the table", &mut found);
+    for field in schema.fields() {
+        note_field(field, field.name(), &mut found);
+    }
+    let plain = || Schema::new(schema.fields().iter().map(without_metadata).collect::<Vec<_>>());
+    if target.keeps_metadata() || found.is_empty() {
+        return Ok((if target.keeps_metadata() { schema.clone() } else { plain() }, None));
+    }
+    let mut keys: Vec<String> = found.iter().map(|(place, key)| format!("{key:?} of {place}")).collect();
+    if keys.len() > 5 {
+        keys.truncate(5);
+        keys.push("...".into());
+    }
+    let keys = keys.join(", ");
+    if drop_metadata {
+        return Ok((plain(), Some(format!("metadata left out: {keys}"))));
+    }
+    Err(Error::data("metadata_not_supported", format!("{} cannot carry metadata: {keys}", target.name()))
+        .hint("--drop-metadata leaves it out"))
+}
+
+fn note(metadata: &HashMap<String, String>, place: &str, found: &mut Vec<(String, String)>) {
+    let mut keys: Vec<&String> = metadata.keys().filter(|k| !PLUMBING.contains(&k.as_str())).collect();
+    keys.sort_unstable();
+    found.extend(keys.into_iter().map(|k| (place.to_string(), k.clone())));
+}
+
+fn note_field(field: &Field, column: &str, found: &mut Vec<(String, String)>) {
+    note(field.metadata(), &format!("column {column:?}"), found);
+    for child in children(field.data_type()) {
+        note_field(&child, column, found);
+    }
+}
+
+fn children(data_type: &DataType) -> Vec<FieldRef> {
+    match data_type {
+        DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) | DataType::Map(f, _) => {
+            vec![f.clone()]
+        }
+        DataType::Struct(fields) => fields.iter().cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A field with nothing said about it. What is inside of it is the type's, and stays.
+fn without_metadata(field: &FieldRef) -> FieldRef {
+    Arc::new(field.as_ref().clone().with_metadata(HashMap::new()))
+}
