@@ -107,6 +107,9 @@ fn zstd(bytes: &[u8], limits: &Limits) -> Result<Bytes> {
     }
     let most = claimed.unwrap_or(limits.memory);
     Limits::check("a zstd frame", most, limits.memory)?;
+    if let Some(unpacked) = claimed.and_then(|c| zstd_at_once(frame, c)) {
+        return Ok(unpacked);
+    }
     // Small outputs are reserved at once; beyond that the claim has to prove itself.
     let trusted = most.min((frame.len() as u64).saturating_mul(16).max(64 << 10));
     let mut unpacked = Vec::with_capacity(size(if claimed.is_some() { trusted } else { 0 })?);
@@ -116,6 +119,25 @@ fn zstd(bytes: &[u8], limits: &Limits) -> Result<Bytes> {
         return Err(damaged("zstd", format!("expected {most} bytes, unpacked {}", unpacked.len())));
     }
     Ok(unpacked.into())
+}
+
+thread_local! {
+    /// Setting up a decompressor costs more than unpacking a chunk, so each thread keeps one.
+    static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// The common case: one frame that unpacks to a believable size. `None` says that it is something else, perhaps damage.
+fn zstd_at_once(frame: &[u8], claimed: u64) -> Option<Bytes> {
+    if claimed > (frame.len() as u64).saturating_mul(64).max(64 << 10) {
+        return None;
+    }
+    UNPACKER.with_borrow_mut(|kept| {
+        if kept.is_none() {
+            *kept = zstd::bulk::Decompressor::new().ok();
+        }
+        let unpacked = kept.as_mut()?.decompress(frame, usize::try_from(claimed).ok()?).ok()?;
+        (unpacked.len() as u64 == claimed).then(|| unpacked.into())
+    })
 }
 
 #[cfg(test)]

@@ -60,8 +60,8 @@ impl Choice {
         let (most_values, plain, general) = match self.prefer {
             Prefer::Size if large => (1 << 15, 16 << 10, 1 << 20),
             Prefer::Size => (1 << 15, 16 << 10, 128 << 10),
-            Prefer::Balance | Prefer::Speed => (4096, 8 << 10, 32 << 10),
-            Prefer::RandomAccess => (4096, 8 << 10, 8 << 10),
+            Prefer::Speed => (4096, 8 << 10, 32 << 10),
+            Prefer::Balance | Prefer::RandomAccess => (4096, 8 << 10, 8 << 10),
         };
         match self.hints.chunk_bytes {
             // A chunk may be smaller than asked, never larger than it can be.
@@ -78,11 +78,13 @@ impl Choice {
         }
     }
 
-    /// Compressed chunks cost time to unpack: they count as if they were larger by this divisor of their size.
+    /// Compressed chunks cost time to unpack: they count as if they were larger by so many percent. By default they must
+    /// halve the size: then single rows cost no more than in files without them, and a scan costs less.
     fn handicap(&self) -> usize {
         match self.prefer {
-            Prefer::Size => 100,
-            Prefer::Balance | Prefer::Speed | Prefer::RandomAccess => 10,
+            Prefer::Size => 1,
+            Prefer::Balance => 100,
+            Prefer::Speed | Prefer::RandomAccess => 10,
         }
     }
 }
@@ -120,7 +122,7 @@ pub(super) fn smallest<'a>(
     for codec in codecs {
         let bytes = estimate(codec.as_ref(), count, choice)?;
         let weighed = codec.is_general() && !choice.forces_general();
-        let bytes = if weighed { bytes.saturating_add(bytes / choice.handicap()) } else { bytes };
+        let bytes = if weighed { bytes.saturating_add(bytes.saturating_mul(choice.handicap()) / 100) } else { bytes };
         if best.as_ref().is_none_or(|(least, _)| bytes < *least) {
             best = Some((bytes, codec));
         }
