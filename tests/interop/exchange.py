@@ -232,7 +232,7 @@ def damaged(folder):
         else:
             write_ipc(t, path, extension == "arrows", compression="lz4")
         good = open(path, "rb").read()
-        for i in range(12):
+        for i in range(25):
             bad = bytearray(good)
             if i % 3 == 0:
                 bad = bad[: r.randrange(len(bad))]
@@ -245,6 +245,7 @@ def damaged(folder):
     for path in paths:
         result = colkit("verify", path, "--memory", "64M", timeout=120)
         assert result.returncode in (0, 1), (path, result.returncode, result.stderr[-500:])
+        assert b"panicked" not in result.stderr, (path, result.stderr[-500:])
     return len(paths)
 
 

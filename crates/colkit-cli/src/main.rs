@@ -1,5 +1,12 @@
 //! The `colkit` command.
 
 fn main() -> std::process::ExitCode {
+    // What makes a decoder panic is told as an error of the file.
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !colkit::interop::inside_decoder() {
+            tell(info);
+        }
+    }));
     colkit_cli::run(std::env::args_os(), colkit_cli::Io::of_process())
 }

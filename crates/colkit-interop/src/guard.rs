@@ -4,14 +4,27 @@
 //! themselves, and some of their checks are assertions. A panic there says that the file is broken, not the program.
 
 use colkit_core::{Error, Result};
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside of a decoder whose panics become errors. A program's panic hook may then stay silent.
+pub fn inside_decoder() -> bool {
+    INSIDE.get()
+}
 
 /// Runs a decoder. What it refuses, by an error or by a panic, is a corrupt file.
 pub(crate) fn guarded<T, E: Into<Refusal>>(
     what: &str,
     decode: impl FnOnce() -> std::result::Result<T, E>,
 ) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(decode)) {
+    let outer = INSIDE.replace(true);
+    let decoded = catch_unwind(AssertUnwindSafe(decode));
+    INSIDE.set(outer);
+    match decoded {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(refusal)) => Err(refusal.into().0.part(what)),
         Err(panic) => {

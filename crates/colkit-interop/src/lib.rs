@@ -10,6 +10,7 @@ mod regions;
 mod sink;
 
 pub use csv::{CsvFormat, CsvOptions, parse_schema};
+pub use guard::inside_decoder;
 pub use ipc::{ArrowFile, ArrowStream, IpcCompression};
 pub use ndjson::{NdjsonFormat, NdjsonOptions};
 pub use parquet::{Parquet, ParquetCompression};

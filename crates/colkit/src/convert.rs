@@ -68,8 +68,11 @@ impl Conversion {
         let read_schema = Arc::new(read_schema);
         notes.extend(left_out);
         let schema = match self.write.types {
-            Types::Lossy => narrowed(&files, &scan, &read_schema, target.as_ref())?,
-            Types::Refuse | Types::Exact => read_schema.clone(),
+            // Text holds integers of any size.
+            Types::Lossy if !opening.registry.is_text(target.name()) => {
+                narrowed(&files, &scan, &read_schema, target.as_ref())?
+            }
+            _ => read_schema.clone(),
         };
         for (from, to) in read_schema.fields().iter().zip(schema.fields()).filter(|(from, to)| from != to) {
             let (from, to, name) = (type_name(from.data_type()), type_name(to.data_type()), from.name());

@@ -139,19 +139,12 @@ impl Table for IpcTable {
 
     fn layout(&self) -> Result<Boxed<Layout>> {
         let mut regions = self.0.regions.clone();
-        let hull = |ranges: &[ByteRange]| {
-            let start = ranges.iter().map(|r| r.start()).min().unwrap_or(0);
-            ByteRange::between(start, ranges.iter().map(|r| r.end()).max().unwrap_or(0))
-        };
         for (number, batch) in self.0.batches.iter().enumerate() {
             for (column, field) in self.0.schema.fields().iter().enumerate() {
                 let name = format!("column {:?}, rows {}..{}", field.name(), batch.rows.start, batch.rows.end);
-                let pieces = self.column_ranges(number, column);
-                let range =
-                    if pieces.len() == 1 { hull(&pieces) } else { pieces.first().copied().unwrap_or(hull(&[])) };
-                regions.push(Region::new(range, RegionKind::Data, name.clone()).column(column));
-                let rest = pieces.iter().skip(1);
-                regions.extend(rest.map(|r| Region::new(*r, RegionKind::Data, name.clone()).column(column)));
+                for range in self.column_ranges(number, column) {
+                    regions.push(Region::new(range, RegionKind::Data, name.clone()).column(column));
+                }
             }
         }
         for dictionary in &self.0.dictionaries {

@@ -125,15 +125,15 @@ impl Column {
             }
             (Values::Bool(b), Kind::Bool(value)) => b.append_value(value),
             (Values::Int32(b), Kind::Number) => {
-                b.append_value(number(cursor, "int32", |t, _| i32::try_from(parse_int(t)?).ok())?)
+                b.append_value(number(cursor, "int32", |t| i32::try_from(parse_int(t)?).ok())?)
             }
-            (Values::Int64(b), Kind::Number) => b.append_value(number(cursor, "int64", |t, _| parse_int(t))?),
-            (Values::UInt64(b), Kind::Number) => b.append_value(number(cursor, "uint64", |t, _| whole(t))?),
+            (Values::Int64(b), Kind::Number) => b.append_value(number(cursor, "int64", parse_int)?),
+            (Values::UInt64(b), Kind::Number) => b.append_value(number(cursor, "uint64", whole)?),
             (Values::Decimal(b), Kind::Number) => {
                 let fits = |v: &i128| v.unsigned_abs() < 10u128.pow(38);
-                b.append_value(number(cursor, "decimal(38, 0)", |t, _| whole(t).filter(fits))?)
+                b.append_value(number(cursor, "decimal(38, 0)", |t| whole(t).filter(fits))?)
             }
-            (Values::Float64(b), Kind::Number) => b.append_value(number(cursor, "float64", |t, _| parse_float(t))?),
+            (Values::Float64(b), Kind::Number) => b.append_value(number(cursor, "float64", parse_float)?),
             (Values::List { offsets, nulls, items, .. }, Kind::List) => {
                 let at = cursor.at();
                 cursor.list(|cursor| items.append(cursor, scratch))?;
@@ -214,10 +214,10 @@ fn whole<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-fn number<T>(cursor: &mut Cursor<'_>, type_name: &str, parse: impl FnOnce(&[u8], bool) -> Option<T>) -> Parsed<T> {
+fn number<T>(cursor: &mut Cursor<'_>, type_name: &str, parse: impl FnOnce(&[u8]) -> Option<T>) -> Parsed<T> {
     let at = cursor.at();
-    let (text, integer) = cursor.number()?;
-    parse(text, integer).ok_or_else(|| {
+    let (text, _) = cursor.number()?;
+    parse(text).ok_or_else(|| {
         let shown: String = String::from_utf8_lossy(text).chars().take(60).collect();
         let error = Error::new(Class::Data, "bad_value", format!("expected {type_name}, found {shown}"));
         Fault { at, error }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(super) struct Rows {
     survey: Arc<Survey>,
     schema: SchemaRef,
-    /// Which builder each column of the output comes from, and what is kept of it.
+    /// Which builder each column of the output comes from.
     outputs: Vec<usize>,
     builders: Vec<(String, Column)>,
     by_name: HashMap<String, usize>,
@@ -46,13 +46,7 @@ struct Current {
 }
 
 impl Rows {
-    pub fn new(
-        survey: Arc<Survey>,
-        schema: SchemaRef,
-        columns: &[ColumnRef],
-        wanted: Range<u64>,
-        scan: &Scan,
-    ) -> Result<Self> {
+    pub fn new(survey: Arc<Survey>, schema: SchemaRef, columns: &[ColumnRef], wanted: Range<u64>, scan: &Scan) -> Self {
         let mut builders: Vec<(String, Column)> = Vec::new();
         let mut by_name = HashMap::new();
         let mut outputs = Vec::new();
@@ -64,7 +58,7 @@ impl Rows {
             });
             outputs.push(builder);
         }
-        Ok(Rows {
+        Rows {
             pieces: survey.pieces(&wanted),
             survey,
             schema,
@@ -78,7 +72,7 @@ impl Rows {
             batch_rows: scan.batch_rows.max(1),
             batch_bytes: scan.batch_bytes.max(1),
             scratch: Vec::new(),
-        })
+        }
     }
 
     /// Reads lines until the batch is full, or the piece or the rows end.

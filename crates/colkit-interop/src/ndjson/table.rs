@@ -93,7 +93,7 @@ impl Table for NdjsonTable {
         }
         let rows = Scan { rows: Some(split.rows.clone()), ..scan.clone() }.row_range(self.0.rows)?;
         let schema = scan.projection.schema(&self.0.schema)?;
-        let machine = Rows::new(self.0.clone(), schema, &columns, rows, scan)?;
+        let machine = Rows::new(self.0.clone(), schema, &columns, rows, scan);
         Ok(vec![Lane { columns: (0..columns.len()).collect(), machine: Box::new(machine) }])
     }
 

@@ -164,7 +164,7 @@ impl Open {
     fn finish(&mut self, metadata: ParquetMetaData, footer: ByteRange) -> Result<Step<Arc<dyn Table>>> {
         let reader = guarded("schema", || ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()))?;
         let findings = std::mem::take(&mut self.findings);
-        Ok(Step::Ready(Arc::new(ParquetTable::new(reader, self.size, footer, findings)?)))
+        Ok(Step::Ready(Arc::new(ParquetTable::new(reader, self.size, footer, findings))))
     }
 }
 

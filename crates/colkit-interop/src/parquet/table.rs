@@ -43,7 +43,7 @@ struct Chosen {
 }
 
 impl ParquetTable {
-    pub fn new(reader: ArrowReaderMetadata, size: u64, footer: ByteRange, findings: Vec<Finding>) -> Result<Self> {
+    pub fn new(reader: ArrowReaderMetadata, size: u64, footer: ByteRange, findings: Vec<Finding>) -> Self {
         let schema = reader.schema().clone();
         let mut starts = vec![0];
         for group in reader.metadata().row_groups() {
@@ -51,7 +51,7 @@ impl ParquetTable {
             starts.push(starts.last().copied().unwrap_or(0) + rows);
         }
         let leaves = leaves_by_column(reader.metadata(), schema.fields().len());
-        Ok(ParquetTable { reader, schema, size, footer, findings, starts, leaves })
+        ParquetTable { reader, schema, size, footer, findings, starts, leaves }
     }
 
     fn metadata(&self) -> &ParquetMetaData {

@@ -41,8 +41,7 @@ fn quietly() {
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            let place = info.location().map(|l| l.file().to_string()).unwrap_or_default();
-            if !place.contains("registry") {
+            if !colkit_interop::inside_decoder() {
                 before(info);
             }
         }));

@@ -15,7 +15,7 @@ use colkit_core::{
 };
 use colkit_interop::{Parquet, ParquetCompression};
 use parquet::arrow::ArrowWriter;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
 const APART: Laws = Laws { columns_apart: true };
@@ -55,11 +55,7 @@ fn the_laws_hold_over_many_row_groups_with_and_without_a_page_index() {
             .set_data_page_row_count_limit(70)
             .set_write_batch_size(35)
             .set_offset_index_disabled(!indexed);
-        let properties = if indexed {
-            properties
-        } else {
-            properties.set_statistics_enabled(parquet::file::properties::EnabledStatistics::Chunk)
-        };
+        let properties = if indexed { properties } else { properties.set_statistics_enabled(EnabledStatistics::Chunk) };
         let bytes = file_with(&rich(1000), properties.build());
         let read = conformance::reads(&format(), &bytes, APART);
         assert_eq!(read.columns(), rich(1000).columns());
@@ -171,11 +167,32 @@ fn little_memory_cuts_row_groups_where_pages_start() {
     assert_eq!(rows, 500_000);
 }
 
+#[test]
+fn a_row_group_that_cannot_be_cut_must_fit_into_memory() {
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true);
+    let file = TableFile::open(format(), Arc::new(big_with(properties.build())), &ReadOptions::default()).unwrap();
+    let read = |memory: u64| {
+        let scan = Scan { memory, ..Scan::default() };
+        file.scan(&scan).map(|batches| batches.map(|b| b.unwrap().num_rows()).sum::<usize>())
+    };
+    let error = read(2 << 20).unwrap_err();
+    assert_eq!((error.code(), error.part_name()), ("limit_exceeded", Some("row group 0")));
+    assert!(error.hint_text().unwrap().contains("--memory"));
+    assert_eq!(read(8 << 20).unwrap(), 500_000);
+}
+
 /// One row group of 4 MB.
 fn big() -> Bytes {
+    big_with(WriterProperties::builder().set_dictionary_enabled(false).build())
+}
+
+fn big_with(properties: WriterProperties) -> Bytes {
     let numbers = Int64Array::from_iter_values((0..500_000).map(|i| i64::from(noise(i)) * 7919));
     let batch = RecordBatch::try_from_iter([("n", Arc::new(numbers) as ArrayRef)]).unwrap();
-    file_with(&batch, WriterProperties::builder().set_dictionary_enabled(false).build())
+    file_with(&batch, properties)
 }
 
 #[test]

@@ -248,3 +248,19 @@ fn one_input_becomes_several_files() {
         assert_eq!(read.columns(), table.columns(), "{name}");
     }
 }
+
+#[test]
+fn text_keeps_integers_as_they_are_even_where_a_loss_is_allowed() {
+    let table = table(columns().into_iter().filter(|(n, _)| ["unsigned", "small", "day"].contains(n)).collect());
+    let write_options = WriteOptions { types: colkit::Types::Lossy, ..WriteOptions::default() };
+    for (name, line) in [("ndjson", "{\"small\":"), ("csv", "small,unsigned,day\n")] {
+        let inputs = vec![input("in.parquet", write(format("parquet").as_ref(), &table))];
+        let conversion = Conversion { inputs, write: write_options.clone(), ..Conversion::default() };
+        let sink = MemorySink::new();
+        conversion.prepare(format(name)).unwrap().write(Box::new(sink.clone())).unwrap();
+        let text = String::from_utf8(sink.bytes().unwrap().to_vec()).unwrap();
+        assert!(text.starts_with(line), "{text}");
+        assert!(!text.contains(&format!("\"{}\"", u64::MAX)), "not in quotes");
+        assert!(text.contains(&u64::MAX.to_string()));
+    }
+}
