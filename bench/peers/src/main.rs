@@ -205,10 +205,8 @@ fn arrow_batches(path: &str) -> Result<Vec<arrow::array::RecordBatch>> {
 /// colkit's own Lance file, as it writes by default.
 fn make_ours(table: &str) -> Result<()> {
     use colkit_core::{FileSink, Format, WriteOptions};
+    // Made anew each time: the writer is what changes.
     let path = format!("{table}.colkit.lance");
-    if Path::new(&path).exists() {
-        return Ok(());
-    }
     let batches = arrow_batches(&format!("{table}.arrow"))?;
     let schema = batches.first().ok_or("no batch")?.schema();
     let mut writer =
