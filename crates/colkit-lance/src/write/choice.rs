@@ -60,7 +60,7 @@ impl Choice {
         let (most_values, plain, general) = match self.prefer {
             Prefer::Size if large => (1 << 15, 16 << 10, 1 << 20),
             Prefer::Size => (1 << 15, 16 << 10, 128 << 10),
-            Prefer::Balance | Prefer::Speed => (4096, 8 << 10, 32 << 10),
+            Prefer::Balance | Prefer::Speed => (4096, 8 << 10, 16 << 10),
             Prefer::RandomAccess => (4096, 8 << 10, 8 << 10),
         };
         match self.hints.chunk_bytes {
@@ -82,7 +82,7 @@ impl Choice {
     fn handicap(&self) -> usize {
         match self.prefer {
             Prefer::Size => 100,
-            Prefer::Balance | Prefer::Speed | Prefer::RandomAccess => 10,
+            Prefer::Balance | Prefer::Speed | Prefer::RandomAccess => 2,
         }
     }
 }
