@@ -97,6 +97,13 @@ fn lz4(bytes: &[u8], limits: &Limits) -> Result<Bytes> {
 
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
+/// A claim of this size may be believed before it is proven.
+const SMALL_FRAME: u64 = 1 << 20;
+
+thread_local! {
+    static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
 fn zstd(bytes: &[u8], limits: &Limits) -> Result<Bytes> {
     // The fifth byte's bit 4 is unused in frames, so a size that happens to look like the magic is told apart.
     let bare = bytes.len() < 8 || (bytes.starts_with(&ZSTD_MAGIC) && bytes.get(4).is_some_and(|b| b & 0x10 == 0));
@@ -107,8 +114,18 @@ fn zstd(bytes: &[u8], limits: &Limits) -> Result<Bytes> {
     }
     let most = claimed.unwrap_or(limits.memory);
     Limits::check("a zstd frame", most, limits.memory)?;
-    if let Some(unpacked) = claimed.and_then(|c| zstd_at_once(frame, c)) {
-        return Ok(unpacked);
+    // Chunks are small: what they claim is reserved, and the memory of the decompressor is kept for the next.
+    if let Some(size_claimed) = claimed.filter(|c| *c <= SMALL_FRAME) {
+        let capacity = size(size_claimed)?;
+        let unpacked = UNPACKER.with_borrow_mut(|unpacker| match unpacker {
+            Some(known) => known.decompress(frame, capacity),
+            None => unpacker.insert(zstd::bulk::Decompressor::new()?).decompress(frame, capacity),
+        });
+        let unpacked = unpacked.map_err(|e| damaged("zstd", e))?;
+        if unpacked.len() != capacity {
+            return Err(damaged("zstd", format!("expected {capacity} bytes, unpacked {}", unpacked.len())));
+        }
+        return Ok(unpacked.into());
     }
     // Small outputs are reserved at once; beyond that the claim has to prove itself.
     let trusted = most.min((frame.len() as u64).saturating_mul(16).max(64 << 10));
@@ -119,25 +136,6 @@ fn zstd(bytes: &[u8], limits: &Limits) -> Result<Bytes> {
         return Err(damaged("zstd", format!("expected {most} bytes, unpacked {}", unpacked.len())));
     }
     Ok(unpacked.into())
-}
-
-thread_local! {
-    /// Setting up a decompressor costs more than unpacking a chunk, so each thread keeps one.
-    static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
-}
-
-/// The common case: one frame that unpacks to a believable size. `None` says that it is something else, perhaps damage.
-fn zstd_at_once(frame: &[u8], claimed: u64) -> Option<Bytes> {
-    if claimed > (frame.len() as u64).saturating_mul(64).max(64 << 10) {
-        return None;
-    }
-    UNPACKER.with_borrow_mut(|kept| {
-        if kept.is_none() {
-            *kept = zstd::bulk::Decompressor::new().ok();
-        }
-        let unpacked = kept.as_mut()?.decompress(frame, usize::try_from(claimed).ok()?).ok()?;
-        (unpacked.len() as u64 == claimed).then(|| unpacked.into())
-    })
 }
 
 #[cfg(test)]

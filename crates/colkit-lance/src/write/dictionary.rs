@@ -87,7 +87,12 @@ fn narrow(indices: &[u32], entries: usize) -> Fixed {
         0x101..=0x1_0000 => 2,
         _ => 4,
     };
-    let data = indices.iter().flat_map(|i| i.to_le_bytes().into_iter().take(width)).collect();
+    let mut data = Vec::with_capacity(indices.len() * width);
+    match width {
+        1 => data.extend(indices.iter().map(|i| u8::try_from(*i).unwrap_or(0))),
+        2 => indices.iter().for_each(|i| data.extend(u16::try_from(*i).unwrap_or(0).to_le_bytes())),
+        _ => indices.iter().for_each(|i| data.extend(i.to_le_bytes())),
+    }
     Fixed { width, data }
 }
 

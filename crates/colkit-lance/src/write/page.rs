@@ -23,6 +23,9 @@ use bytes::Bytes;
 use colkit_core::{Error, Result};
 use prost::Message;
 
+/// Most bytes of a dictionary, unless only size matters.
+const MOST_DICTIONARY: usize = 256 << 10;
+
 /// Values that are stored one by one instead of in chunks.
 const WIDE_BYTES: usize = 256;
 
@@ -210,6 +213,10 @@ impl<'a> PageEncoder<'a> {
     /// The page with a dictionary, if there is one and it makes the page smaller than `otherwise`.
     fn indexed(&self, indexed: Option<Indexed>, raw: usize, otherwise: usize) -> Result<Option<Encoded>> {
         let Some(Indexed { indices, mut dictionary }) = indexed else { return Ok(None) };
+        // Whoever wants one row needs the whole dictionary.
+        if self.choice.prefer != Prefer::Size && dictionary.bytes.len() > MOST_DICTIONARY {
+            return Ok(None);
+        }
         let (bytes, codec) = smallest(self.fixed_codecs(&indices), indices.len(), &self.choice)?;
         if let Some(packer) = self.choice.dictionary_packer()? {
             dictionary.compress(&packer)?;

@@ -3,7 +3,7 @@
 use crate::bloom::{self, Filter};
 use crate::trust::{Bound, Zone};
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::compute::{cast, max, max_binary, max_boolean, max_string, min, min_binary, min_boolean, min_string};
+use arrow::compute::{cast, max, max_boolean, min, min_boolean};
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
 use colkit_core::{Result, Value};
 use std::cmp::Ordering;
@@ -122,8 +122,9 @@ impl Summary {
 /// The smallest and largest value that is not null, and no NaN; `None` without any, or for types without order.
 fn bounds(array: &ArrayRef) -> Result<Option<(Value, Value)>> {
     let pair = |a: Option<Value>, b: Option<Value>| a.zip(b);
-    let text = |s: &str| Value::Text(s.to_owned());
-    let bytes = |b: &[u8]| Value::Bytes(b.to_vec());
+    let text = |s: &[u8]| std::str::from_utf8(s).ok().map(|s| Value::Text(s.to_owned()));
+    let texts = |(low, high): (&[u8], &[u8])| text(low).zip(text(high));
+    let bytes = |(low, high): (&[u8], &[u8])| (Value::Bytes(low.to_vec()), Value::Bytes(high.to_vec()));
     Ok(match array.data_type() {
         DataType::Boolean => {
             let a = array.as_boolean();
@@ -157,24 +158,39 @@ fn bounds(array: &ArrayRef) -> Result<Option<(Value, Value)>> {
             let numbers = || wide.as_primitive::<Float64Type>().iter().flatten().filter(|x| !x.is_nan());
             pair(numbers().reduce(f64::min).map(Value::Float), numbers().reduce(f64::max).map(Value::Float))
         }
-        DataType::Utf8 => {
-            let a = array.as_string::<i32>();
-            pair(min_string(a).map(text), max_string(a).map(text))
-        }
+        DataType::Utf8 => byte_bounds(array.as_string::<i32>().iter().flatten().map(str::as_bytes)).and_then(texts),
         DataType::LargeUtf8 => {
-            let a = array.as_string::<i64>();
-            pair(min_string(a).map(text), max_string(a).map(text))
+            byte_bounds(array.as_string::<i64>().iter().flatten().map(str::as_bytes)).and_then(texts)
         }
-        DataType::Binary => {
-            let a = array.as_binary::<i32>();
-            pair(min_binary(a).map(bytes), max_binary(a).map(bytes))
-        }
-        DataType::LargeBinary => {
-            let a = array.as_binary::<i64>();
-            pair(min_binary(a).map(bytes), max_binary(a).map(bytes))
-        }
+        DataType::Binary => byte_bounds(array.as_binary::<i32>().iter().flatten()).map(bytes),
+        DataType::LargeBinary => byte_bounds(array.as_binary::<i64>().iter().flatten()).map(bytes),
         _ => None,
     })
+}
+
+/// The smallest and largest of these. Their first eight bytes, as a number, decide most comparisons.
+fn byte_bounds<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<(&'a [u8], &'a [u8])> {
+    let head = |value: &[u8]| {
+        let mut first = [0; 8];
+        first.iter_mut().zip(value).for_each(|(to, from)| *to = *from);
+        u64::from_be_bytes(first)
+    };
+    let less = |a: &(u64, &[u8]), b: &(u64, &[u8])| {
+        let same = a.1.len() == b.1.len() && a.1.len() <= 8;
+        a.0 < b.0 || (a.0 == b.0 && !same && a.1 < b.1)
+    };
+    let mut values =
+        values.map(|value| (value.first_chunk().map_or_else(|| head(value), |h| u64::from_be_bytes(*h)), value));
+    let first = values.next()?;
+    let (mut low, mut high) = (first, first);
+    for value in values {
+        if less(&value, &low) {
+            low = value;
+        } else if less(&high, &value) {
+            high = value;
+        }
+    }
+    Some((low.1, high.1))
 }
 
 /// A value that is not larger, and short.
@@ -256,6 +272,21 @@ mod tests {
         assert!(max.as_str() >= low.as_str() && max.len() <= 65 && !found.exact);
         let top = char::MAX.to_string().repeat(30);
         assert_eq!(all(Arc::new(StringArray::from(vec![top.as_str()]))).max, None);
+    }
+
+    #[test]
+    fn bytes_are_compared_as_bytes() {
+        let mut values: Vec<&[u8]> =
+            vec![b"", b"\0", b"a", b"a\0", b"abcdefgh", b"abcdefgh\0", b"abcdefghi", b"abcdefgi", b"\xFF"];
+        for from in 0..values.len() {
+            for to in from + 1..=values.len() {
+                let part = &values[from..to];
+                let found = byte_bounds(part.iter().rev().copied()).unwrap();
+                assert_eq!(found, (part[0], part[part.len() - 1]));
+            }
+        }
+        values.clear();
+        assert_eq!(byte_bounds(values.into_iter()), None);
     }
 
     #[test]
