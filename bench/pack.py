@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Sizes, CPU time and memory of `colkit pack` beside xz, zstd, brotli, PPMd and Parquet, all on the same inputs.
 
-    bench/pack.py path/to/colkit [--only NAME...] [--runs N] [--best] [--again] [--folder FOLDER]
+    bench/pack.py path/to/colkit [--only NAME...] [--runs N] [--best] [--again] [--head MB]
+        [--without CONTESTANT...] [--folder FOLDER]
 
 Inputs come from `pack_inputs.py` and are kept in FOLDER (bench/out/pack); other files put there are measured too. The sizes of
 the slow contestants are kept beside them, since they do not change; `--again` makes them anew. `xz -6` and `colkit pack`
 run N times in turn, and the least CPU time of each counts: on a shared machine that is the figure that means
-something. All figures are ratios within one row.
+something. All figures are ratios within one row. `--head`
+takes only the first megabytes of each input, for a quick look: ratios of sizes are a little worse then.
 
 Needs `xz` and `zstd`; brotli, pyppmd and pyarrow from PyPI are used where they are installed.
 """
@@ -83,7 +85,7 @@ CONTESTANTS = {
 }
 
 
-def contestants(path, again):
+def contestants(path, again, without):
     """The size each contestant makes of a file, or None."""
     with open(path, "rb") as f:
         digest = hashlib.file_digest(f, "sha256").hexdigest()
@@ -95,7 +97,7 @@ def contestants(path, again):
     if sizes.get("sha256") != digest:
         sizes = {"sha256": digest}
     for name, measure in CONTESTANTS.items():
-        if name not in sizes:
+        if name not in sizes and name not in without:
             try:
                 sizes[name] = measure(path)
             except ImportError as why:
@@ -121,7 +123,7 @@ def least(runs):
 
 
 def measure(args, path):
-    sizes = contestants(path, args.again)
+    sizes = contestants(path, args.again, args.without)
     ways = {"default": [], "smallest": ["--smallest"], "fast": ["--fast"]}
     if args.best:
         ways["best"] = ["--smallest", "--best"]
@@ -133,6 +135,21 @@ def measure(args, path):
                 ours[name].append(pack(args.colkit, path, *options))
     return {"name": os.path.basename(path), "bytes": os.path.getsize(path), "sizes": sizes, "xz": least(xz),
             **{name: least(runs) for name, runs in ours.items()}}
+
+
+def head(path, length):
+    """The beginning of a file, up to a line end if it is text."""
+    folder = os.path.join(os.path.dirname(path), f"head-{length}")
+    os.makedirs(folder, exist_ok=True)
+    short = os.path.join(folder, os.path.basename(path))
+    with open(path, "rb") as f:
+        data = f.read(length)
+    if not path.endswith(".npy"):
+        data = data[:data.rfind(b"\n") + 1]
+    if not os.path.exists(short):
+        with open(short, "wb") as f:
+            f.write(data)
+    return short
 
 
 def is_text_table(name):
@@ -164,10 +181,14 @@ def main():
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--best", action="store_true", help="--smallest --best as well, which takes long")
     parser.add_argument("--again", action="store_true", help="measure the contestants again")
+    parser.add_argument("--without", nargs="*", default=[], choices=[c for c in CONTESTANTS if c != "xz -6"], help="leave out")
+    parser.add_argument("--head", type=int, help="only the first MB of each input")
     args = parser.parse_args()
     paths = list(pack_inputs.make(args.folder, args.only))
     paths += [p for p in (os.path.join(args.folder, n) for n in sorted(os.listdir(args.folder)))
-              if p not in paths and not p.endswith((".json", ".part")) and (not args.only or os.path.basename(p) in args.only)]
+              if os.path.isfile(p) and p not in paths and not p.endswith((".json", ".part")) and (not args.only or os.path.basename(p) in args.only)]
+    if args.head:
+        paths = [head(path, args.head * 10**6) for path in paths]
     others = [c for c in CONTESTANTS if c != "xz -6"]
     columns = ["input", "MB", "codecs", *others, "queryable", "--smallest", *(["--smallest --best"] if args.best else []), "--fast",
                "CPU", "wall", "CPU --smallest", "CPU --fast", "memory MB"]
