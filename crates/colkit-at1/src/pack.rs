@@ -93,6 +93,11 @@ impl PackOptions {
         (self.memory / 32).clamp(64 << 10, 64 << 20)
     }
 
+    /// What of a file in frames stays in memory.
+    fn spool_bytes(&self) -> usize {
+        usize::try_from(self.memory / 16).unwrap_or(usize::MAX)
+    }
+
     /// Text of a group at most, and of groups that wait to be packed.
     fn group_bytes(&self) -> usize {
         usize::try_from(self.memory / 24).unwrap_or(usize::MAX).clamp(64 << 10, 64 << 20)
@@ -101,12 +106,11 @@ impl PackOptions {
 
 /// What is looked at to find the codec.
 const HEAD: u64 = 1 << 20;
-/// What is encoded to compare codecs.
-const SAMPLE: usize = 512 << 10;
+/// What is encoded to compare codecs: all of them on the first length, and of a long file those that are close on the second,
+/// because dictionaries pay off late.
+const SAMPLES: [u64; 2] = [512 << 10, 3 << 20];
 /// Rows of a group, where rows are not very long.
 const GROUP_ROWS: usize = 65_536;
-/// What of a file in frames stays in memory.
-const IN_MEMORY: usize = 32 << 20;
 
 /// A packed file that has not been verified yet.
 struct Packed {
@@ -134,7 +138,7 @@ pub(crate) fn pack_verified(source: &dyn Source, options: &PackOptions) -> Resul
     let packer = Packer { source, options, hash: hash(source)? };
     let plan = packer.choose()?;
     let packed = match packer.encode(plan) {
-        Ok(packed) => packer.or_raw(packed)?,
+        Ok(packed) => packer.or_smaller(plan, packed)?,
         // The text is not what its beginning promised.
         Err(e) if e.class() == Class::Data => packer.raw()?,
         Err(e) => return Err(e),
@@ -188,19 +192,28 @@ impl Packer<'_> {
         if self.options.stream {
             plans.retain(|p| !p.is_queryable());
         }
-        if let [only] = plans[..] {
-            return Ok(only);
-        }
-        let end = start.get(..SAMPLE.min(start.len())).and_then(|s| memchr::memrchr(b'\n', s));
-        let sample = end.filter(|_| start.len() > SAMPLE).and_then(|at| start.get(..=at)).unwrap_or(&start);
-        let mut best: Option<(u64, Plan)> = None;
-        for plan in plans {
-            let size = self.set(plan, sample)?.pack(Effort::Default, self.options.threads)?.size();
-            if best.is_none_or(|(least, _)| size < least) {
-                best = Some((size, plan));
+        for length in SAMPLES {
+            if plans.len() > 1 && (length == SAMPLES[0] || length * 16 <= self.source.size()) {
+                plans = self.best_of(plans, length)?;
             }
         }
-        Ok(best.map_or(Plan::Raw, |(_, plan)| plan))
+        Ok(plans.first().copied().unwrap_or(Plan::Raw))
+    }
+
+    /// The plans that pack the first `length` bytes about as well as the best of them, which comes first.
+    fn best_of(&self, plans: Vec<Plan>, length: u64) -> Result<Vec<Plan>> {
+        let mut sample = self.read(0, length)?;
+        if self.source.size() > length {
+            sample.truncate(memchr::memrchr(b'\n', &sample).map_or(sample.len(), |at| at + 1));
+        }
+        let mut sizes = Vec::with_capacity(plans.len());
+        for plan in plans {
+            sizes.push((self.set(plan, &sample)?.measured(self.options.threads)?, plan));
+        }
+        sizes.sort_by_key(|(size, _)| *size);
+        let least = sizes.first().map_or(0, |(size, _)| *size);
+        sizes.retain(|(size, _)| size * 100 <= least * 115);
+        Ok(sizes.into_iter().map(|(_, plan)| plan).collect())
     }
 
     fn settings(&self, text: &[u8]) -> Settings {
@@ -312,7 +325,7 @@ impl Packer<'_> {
     /// Structured frames, one after another; any that is smaller raw is written raw.
     fn frames(&self, plan: Plan) -> Result<Packed> {
         let PackOptions { effort, threads, .. } = *self.options;
-        let mut spool = Spool::new(IN_MEMORY, self.options.spill_folder.clone());
+        let mut spool = Spool::new(self.options.spool_bytes(), self.options.spill_folder.clone());
         spool.write(&streaming_head(plan.codec()))?;
         let mut frames = Frames::new(self.source, plan, self.options)?;
         let mut first = true;
@@ -323,7 +336,7 @@ impl Packer<'_> {
                 plan => self.set(plan, &text)?,
             };
             let structured = set.pack(effort, threads)?;
-            let raw = raw_if_smaller(&text, structured.size(), effort)?;
+            let raw = raw_if_smaller(&text, structured.size(), self.options)?;
             let (method, payload) = match raw {
                 Some(raw) => (1, raw),
                 None => (0, structured.read(ByteRange::between(0, structured.size()))?.to_vec()),
@@ -344,7 +357,7 @@ impl Packer<'_> {
             body.push_bytes(raw_payload(&self.read(0, size)?, effort)?);
             return Ok(Packed { codec: Codec::Raw, streaming: false, body });
         }
-        let mut spool = Spool::new(IN_MEMORY, self.options.spill_folder.clone());
+        let mut spool = Spool::new(self.options.spool_bytes(), self.options.spill_folder.clone());
         spool.write(&streaming_head(Codec::Raw))?;
         // Several frames at once, so many that it does not depend on the number of threads.
         const AT_ONCE: u64 = 4;
@@ -362,14 +375,16 @@ impl Packer<'_> {
         Ok(Packed { codec: Codec::Raw, streaming: true, body })
     }
 
-    /// What was made, or RAW if that is smaller and no codec was asked for.
-    fn or_raw(&self, packed: Packed) -> Result<Packed> {
-        if packed.codec == Codec::Raw || self.options.codec.is_some() {
+    /// What was made, unless RAW is smaller and no codec was asked for. Then, if giving up queries makes it smaller than RAW, that is
+    /// what is done, and otherwise it is RAW.
+    fn or_smaller(&self, plan: Plan, packed: Packed) -> Result<Packed> {
+        // Frames have been compared one by one.
+        if packed.codec == Codec::Raw || self.options.codec.is_some() || packed.streaming {
             return Ok(packed);
         }
         let size = self.source.size();
-        if packed.streaming || size > self.options.longest_whole() {
-            // Frames have been compared one by one; of a long table a few places tell enough.
+        if size > self.options.longest_whole() {
+            // Of a long table a few places tell whether it is close; pieces are larger as RAW than they are in the whole.
             let places = 4;
             let (mut sampled, mut as_raw) = (0u64, 0u64);
             for i in 0..places {
@@ -378,19 +393,36 @@ impl Packer<'_> {
                 as_raw += compress::smallest(&piece, Effort::Default)?.1.len() as u64;
             }
             let close =
-                u128::from(packed.size()) * u128::from(sampled) * 20 > u128::from(as_raw) * u128::from(size) * 19;
-            if packed.streaming || !close {
+                u128::from(packed.size()) * u128::from(sampled) * 20 > u128::from(as_raw) * u128::from(size) * 17;
+            if !close {
                 return Ok(packed);
             }
             let raw = self.raw()?;
-            return Ok(if raw.size() < packed.size() { raw } else { packed });
+            return if raw.size() < packed.size() { self.without_queries(plan, raw) } else { Ok(packed) };
         }
         let text = self.read(0, size)?;
-        let Some(payload) = raw_if_smaller(&text, packed.size(), self.options.effort)? else { return Ok(packed) };
+        let expected = raw_size(&text, self.options)?;
+        if expected.is_more_than(packed.size()) {
+            return Ok(packed);
+        }
+        let payload = match expected {
+            RawSize::Packed(payload) => payload,
+            RawSize::About(_) => raw_payload(&text, self.options.effort)?,
+        };
         let mut body = Parts::default();
         body.push_bytes(head(Codec::Raw));
         body.push_bytes(payload);
-        Ok(if body.size() < packed.size() { Packed { codec: Codec::Raw, streaming: false, body } } else { packed })
+        if body.size() >= packed.size() {
+            return Ok(packed);
+        }
+        self.without_queries(plan, Packed { codec: Codec::Raw, streaming: false, body })
+    }
+
+    /// What can be made by giving up queries, if it is smaller than RAW.
+    fn without_queries(&self, plan: Plan, raw: Packed) -> Result<Packed> {
+        let Some(plan) = plan.for_size() else { return Ok(raw) };
+        let smaller = self.encode(plan)?;
+        Ok(if smaller.size() <= raw.size() { smaller } else { raw })
     }
 
     /// The complete file, if restoring it gives the original.
@@ -426,18 +458,45 @@ fn raw_payload(text: &[u8], effort: Effort) -> Result<Vec<u8>> {
 /// Below this RAW is tried, not estimated.
 const ESTIMATE: usize = 512 << 10;
 
-/// The raw payload of a text, if it is smaller than `size`. Where a quick look says clearly that it is not, nothing more is
-/// done: packing all of it would take longer than everything else.
-fn raw_if_smaller(text: &[u8], size: u64, effort: Effort) -> Result<Option<Vec<u8>>> {
-    if effort == Effort::Default && text.len() > ESTIMATE {
-        let middle = text.get(text.len() / 2..).and_then(|t| t.get(..ESTIMATE.min(t.len()))).unwrap_or_default();
-        let (quick, exact) = (compress::quick_size(middle)?.max(1) as u64, XZ_6.pack(middle)?.1.len() as u64);
-        let expected = u128::from(compress::quick_size(text)? as u64) * u128::from(exact) / u128::from(quick);
-        if u128::from(size) * 100 < expected * 85 {
-            return Ok(None);
+/// How large a text is as RAW.
+enum RawSize {
+    /// So large, and here it is.
+    Packed(Vec<u8>),
+    /// About so large.
+    About(u64),
+}
+
+impl RawSize {
+    /// Whether it is larger than `size`, beyond doubt: what is expected is mostly a tenth too much, because the longer a text is, the
+    /// better xz is compared with the quick way.
+    fn is_more_than(&self, size: u64) -> bool {
+        match self {
+            RawSize::Packed(payload) => payload.len() as u64 > size,
+            RawSize::About(expected) => u128::from(size) * 100 < u128::from(*expected) * 82,
         }
     }
-    let payload = raw_payload(text, effort)?;
+}
+
+/// How large a text is as RAW. Packing all of it would take longer than everything else, so a long one is only looked at: all
+/// of it in a quick way that sees far back, and a part from its middle in both ways, to know how they compare.
+fn raw_size(text: &[u8], options: &PackOptions) -> Result<RawSize> {
+    if options.effort != Effort::Default || text.len() <= ESTIMATE {
+        return Ok(RawSize::Packed(raw_payload(text, options.effort)?));
+    }
+    let length = ESTIMATE.max(text.len() / 16);
+    let middle = text.get((text.len() - length) / 2..).and_then(|t| t.get(..length)).unwrap_or_default();
+    let (quick, exact) = (compress::quick_size(middle)?.max(1) as u64, XZ_6.pack(middle)?.1.len() as u64);
+    let expected = u128::from(compress::quick_size(text)? as u64) * u128::from(exact) / u128::from(quick);
+    Ok(RawSize::About(u64::try_from(expected).unwrap_or(u64::MAX)))
+}
+
+/// The raw payload of a text, if it is smaller than `size`.
+fn raw_if_smaller(text: &[u8], size: u64, options: &PackOptions) -> Result<Option<Vec<u8>>> {
+    let payload = match raw_size(text, options)? {
+        RawSize::Packed(payload) => payload,
+        about if about.is_more_than(size) => return Ok(None),
+        RawSize::About(_) => raw_payload(text, options.effort)?,
+    };
     Ok((payload.len() as u64 <= size).then_some(payload))
 }
 

@@ -154,6 +154,37 @@ fn every_effort_and_any_number_of_threads_make_the_same_file() {
 }
 
 #[test]
+fn groups_and_frames_do_not_depend_on_the_number_of_threads() {
+    let row = |i: u32| format!("{i},{},user {} did {}\n", i.wrapping_mul(2_654_435_761) % 977, i % 31, i % 7);
+    let text = Bytes::from((0..20_000).map(row).collect::<String>());
+    for (codec, effort) in [
+        (None, Effort::Default),
+        (Some(Codec::Columnar), Effort::Fast),
+        (Some(Codec::Log), Effort::Fast),
+        (Some(Codec::Raw), Effort::Fast),
+    ] {
+        let options = |threads| PackOptions { codec, effort, threads, memory: 1 << 20, ..PackOptions::default() };
+        let (one, summary) = packed(&text, &options(1));
+        assert_eq!(summary.streaming, codec.is_some());
+        assert!(one == packed(&text, &options(5)).0, "{codec:?}");
+    }
+}
+
+#[test]
+fn a_line_of_fifty_megabytes() {
+    let mut line: Vec<u8> = (0u32..).flat_map(|i| format!("{} ", i % 1000).into_bytes()).take(50 << 20).collect();
+    round_trip("the only line", &line.clone().into(), &fast(None));
+    round_trip("the only line", &line.clone().into(), &PackOptions { stream: true, ..fast(None) });
+    line.splice(0..0, b"a,b\n1,2\n3,4\n".iter().copied());
+    line.extend_from_slice(b",x\n5,6\n");
+    let table = Bytes::from(line);
+    for codec in [None, Some(Codec::Columnar), Some(Codec::Qcolumnar)] {
+        round_trip("a row", &table, &fast(codec));
+    }
+    round_trip("a row", &table, &PackOptions { memory: 16 << 20, ..fast(None) });
+}
+
+#[test]
 fn never_larger_than_plain_compression() {
     use liblzma::write::XzEncoder;
     use std::io::Write;
@@ -162,6 +193,17 @@ fn never_larger_than_plain_compression() {
     };
     let mut texts = odd_texts();
     texts.push(("noise", noise(50_000)));
+    // Columns that say the same in other words, and not as a function of each other: lines compress better than columns.
+    let flight = |i: u32| {
+        let (n, delay) = (i * 7919 % 613, i.wrapping_mul(2_654_435_761) >> 27);
+        format!("{n},AB{n},from {} to {},{},{delay}\n", n % 17, n % 29, n * 31 % 1000 + (delay & 1))
+    };
+    texts.push(("columns with much in common", (0..30_000).map(flight).collect::<String>().into_bytes()));
+    let request = |i: u32| {
+        let n = i.wrapping_mul(2_654_435_761) >> 22;
+        format!("10.0.{}.{} - [{i}] \"GET /{n}, HTTP\" {} \"a (like b, c)\"\n", n % 7, n % 250, 200 + n % 5)
+    };
+    texts.push(("a log with commas", (0..20_000).map(request).collect::<String>().into_bytes()));
     // What was there a megabyte ago comes again.
     let block: Vec<u8> = noise(1 << 20).iter().flat_map(|b| format!("{b},").into_bytes()).collect();
     texts.push(("repeated", [&block[..1 << 20], b"\n"].concat().repeat(3)));

@@ -3,7 +3,7 @@
 //! | effort  | tried |
 //! |---------|-------|
 //! | fast    | zstd 3 |
-//! | default | a few settings of xz and zstd 19 on the first part, then the best of them on the whole |
+//! | default | a few settings of xz and zstd 19 on the first part, then the best of them on the whole; a slow one must gain |
 //! | best    | extreme settings of xz and zstd 22 on the whole |
 //!
 //! Stored is always among them (but not for blocks, which have no tag for it). The result depends on the bytes and the
@@ -48,6 +48,8 @@ const DEFAULT_WAYS: [Way; 4] = [
     Way::Xz { preset: 6, lc: 3, pb: 2, nice: Some(16) },
     Way::Xz { preset: 6, lc: 4, pb: 0, nice: None },
 ];
+/// For streams in which much comes again after many megabytes: the settings of `xz -6`, with a longer memory.
+const XZ_FAR: Way = Way::Xz { preset: 8, lc: 4, pb: 0, nice: None };
 const BEST_WAYS: [Way; 6] = [
     Way::Xz { preset: 9 | EXTREME, lc: 3, pb: 2, nice: None },
     Way::Xz { preset: 9 | EXTREME, lc: 4, pb: 0, nice: None },
@@ -69,6 +71,17 @@ impl Effort {
 }
 
 impl Way {
+    /// What is compared at default effort: the size of a probe, in thousandths of a byte, slow ways handicapped. zstd takes
+    /// several times as long as xz where much can be packed away, and hardly longer elsewhere; short matches are found sooner.
+    fn worth(self, size: usize, of: usize) -> usize {
+        size.saturating_mul(match self {
+            Way::Zstd(_) if size.saturating_mul(4) < of => 1080,
+            Way::Zstd(_) => 1020,
+            Way::Xz { nice: Some(_), .. } => 988,
+            Way::Xz { .. } => 1000,
+        })
+    }
+
     /// Packs.
     pub fn pack(self, data: &[u8]) -> Result<(Backend, Vec<u8>)> {
         match self {
@@ -85,7 +98,11 @@ fn failed_xz(e: liblzma::stream::Error) -> Error {
 fn xz(data: &[u8], preset: u32, lc: u32, pb: u32, nice: Option<u32>) -> Result<Vec<u8>> {
     let mut options = LzmaOptions::new_preset(preset).map_err(failed_xz)?;
     // No larger than the data: what decoders reserve goes by it.
-    let most = if preset & !EXTREME >= 9 { 64 << 20 } else { 8 << 20 };
+    let most = match preset & !EXTREME {
+        9 => 64 << 20,
+        8 => 32 << 20,
+        _ => 8 << 20,
+    };
     let size = u32::try_from(data.len()).unwrap_or(most).clamp(4096, most);
     options.dict_size(size.checked_next_power_of_two().unwrap_or(most).min(most));
     options.literal_context_bits(lc).literal_position_bits(0).position_bits(pb);
@@ -125,9 +142,11 @@ pub fn quick_size(data: &[u8]) -> Result<usize> {
     let failed = |code| Error::data("zstd_failed", format!("zstd: {}", zstd::zstd_safe::get_error_name(code)));
     let mut context = CCtx::create();
     let mut set = |p| context.set_parameter(p).map_err(failed);
-    set(CParameter::CompressionLevel(1))?;
-    set(CParameter::EnableLongDistanceMatching(true))?;
-    set(CParameter::WindowLog(26))?;
+    set(CParameter::CompressionLevel(5))?;
+    // As far back as `xz -6` sees, with tables that have room for all of it.
+    set(CParameter::WindowLog(23))?;
+    set(CParameter::HashLog(21))?;
+    set(CParameter::ChainLog(22))?;
     let mut out = Vec::with_capacity(zstd::zstd_safe::compress_bound(data.len()));
     context.compress2(&mut out, data).map_err(failed)
 }
@@ -145,8 +164,9 @@ pub fn best_way(data: &[u8], effort: Effort) -> Result<Way> {
     for way in ways {
         // A single way needs no measuring.
         let size = if ways.len() > 1 { way.pack(probe)?.1.len() } else { 0 };
-        if size < best.0 {
-            best = (size, *way);
+        let worth = if effort == Effort::Default { way.worth(size, probe.len()) } else { size };
+        if worth < best.0 {
+            best = (worth, *way);
         }
     }
     Ok(best.1)
@@ -173,6 +193,11 @@ pub fn smallest_packed(data: &[u8], effort: Effort) -> Result<(Backend, Vec<u8>)
 pub fn smallest(data: &[u8], effort: Effort) -> Result<(Backend, Vec<u8>)> {
     let packed = smallest_packed(data, effort)?;
     if packed.1.len() < data.len() { Ok(packed) } else { Ok((Backend::Stored, data.to_vec())) }
+}
+
+/// Packs what has much in common far apart.
+pub fn smallest_far(data: &[u8]) -> Result<(Backend, Vec<u8>)> {
+    if data.len() > PROBE_BELOW { XZ_FAR.pack(data) } else { smallest(data, Effort::Default) }
 }
 
 /// Packs in the best way that parts can be joined from: xz.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub struct Settings {
     /// Rows of a group.
     pub group_rows: usize,
-    /// Text that waits to be packed at most, as far as single groups allow.
+    /// Text that waits to be packed at most, as far as single groups allow; and packed blocks that stay in memory.
     pub batch_bytes: usize,
     /// How hard to try.
     pub effort: Effort,
@@ -30,8 +30,6 @@ pub struct Settings {
     pub spill_folder: Option<PathBuf>,
 }
 
-/// Packed blocks that stay in memory.
-const IN_MEMORY: usize = 16 << 20;
 /// Columns shorter than this in their first group are tried in every way in every group.
 const SHORT: usize = 96 << 10;
 
@@ -96,7 +94,7 @@ impl Groups {
             waiting_bytes: 0,
             ways: vec![None; width],
             facts: Vec::new(),
-            blocks: Spool::new(IN_MEMORY, settings.spill_folder.clone()),
+            blocks: Spool::new(settings.batch_bytes, settings.spill_folder.clone()),
             rows: 0,
             given: None,
             settings,

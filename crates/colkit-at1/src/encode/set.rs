@@ -22,6 +22,13 @@ impl Stream {
     pub fn new(name: impl Into<String>, bytes: Vec<u8>) -> Self {
         Stream { name: name.into(), bytes, cuts: Vec::new() }
     }
+
+    /// What is between the cuts.
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let ends = self.cuts.iter().copied().chain([self.bytes.len()]);
+        let starts = [0].into_iter().chain(self.cuts.iter().copied());
+        starts.zip(ends).filter_map(|(start, end)| self.bytes.get(start..end)).filter(|piece| !piece.is_empty())
+    }
 }
 
 /// A named stream, packed.
@@ -37,6 +44,8 @@ pub struct PackedStream {
 
 /// A part must be so long to be packed on its own.
 const PART: usize = 32 << 10;
+/// Nothing longer than this is packed in one piece because its parts have something in common: that takes much memory.
+const LONGEST_IN_ONE: usize = 32 << 20;
 /// A part longer than this is cut further, except at best effort: several cores are worth more than a longer memory.
 const LONGEST_PART: usize = 16 << 20;
 
@@ -44,7 +53,10 @@ const LONGEST_PART: usize = 16 << 20;
 pub fn pack_streams(streams: Vec<Stream>, effort: Effort, threads: usize) -> Result<Vec<PackedStream>> {
     let mut work: Vec<(usize, std::ops::Range<usize>)> = Vec::new();
     for (i, stream) in streams.iter().enumerate() {
-        let parts = parts(stream, effort);
+        let mut parts = parts(stream, effort);
+        if effort == Effort::Default && have_much_in_common(stream, &parts, threads)? {
+            parts = std::iter::once(0..stream.bytes.len()).collect();
+        }
         let several = parts.len() > 1;
         work.extend(parts.into_iter().map(|range| (i, range)));
         if effort == Effort::Best && several {
@@ -53,11 +65,15 @@ pub fn pack_streams(streams: Vec<Stream>, effort: Effort, threads: usize) -> Res
         }
     }
     let pack = |(i, range): (usize, std::ops::Range<usize>)| {
-        let bytes = streams.get(i).and_then(|s| s.bytes.get(range)).unwrap_or_default();
-        let whole = streams.get(i).is_some_and(|s| s.bytes.len() == bytes.len());
-        // Only xz can be joined from parts.
-        if whole { compress::smallest(bytes, effort) } else { compress::smallest_xz(bytes, effort) }
-            .map(|packed| (i, packed))
+        let Some(stream) = streams.get(i) else { return Ok((i, (Backend::Stored, Vec::new()))) };
+        let bytes = stream.bytes.get(range).unwrap_or_default();
+        let packed = match bytes.len() == stream.bytes.len() {
+            true if !stream.cuts.is_empty() && effort == Effort::Default => compress::smallest_far(bytes),
+            true => compress::smallest(bytes, effort),
+            // Only xz can be joined from parts.
+            false => compress::smallest_xz(bytes, effort),
+        };
+        packed.map(|packed| (i, packed))
     };
     let mut packed = parallel::map(work, threads, pack)?.into_iter().peekable();
     let mut out = Vec::with_capacity(streams.len());
@@ -75,6 +91,27 @@ pub fn pack_streams(streams: Vec<Stream>, effort: Effort, threads: usize) -> Res
         out.push(PackedStream { name: stream.name.clone(), backend, bytes });
     }
     Ok(out)
+}
+
+/// What of a stream is looked at to see what its parts have in common.
+const LOOK: usize = 1 << 20;
+
+/// Whether a stream is clearly smaller in one piece than in parts: names that come again in paths and descriptions, say. What
+/// is looked at is the beginning of each part, and of long parts more, so that it is about the same rows of each.
+fn have_much_in_common(stream: &Stream, parts: &[std::ops::Range<usize>], threads: usize) -> Result<bool> {
+    let length = stream.bytes.len();
+    if parts.len() < 2 || length > LONGEST_IN_ONE {
+        return Ok(false);
+    }
+    let share = |part: &std::ops::Range<usize>| {
+        let wanted = part.len().min(part.len().saturating_mul(LOOK) / length);
+        stream.bytes.get(part.start..part.start + wanted).unwrap_or_default().to_vec()
+    };
+    let mut looks: Vec<Vec<u8>> = parts.iter().map(share).collect();
+    looks.push(looks.concat());
+    let mut sizes = parallel::map(looks, threads, |look| Ok(compress::XZ_6.pack(&look)?.1.len()))?;
+    let together = sizes.pop().unwrap_or_default();
+    Ok(together.saturating_mul(100) < sizes.iter().sum::<usize>().saturating_mul(98))
 }
 
 /// The ranges a stream is packed in.

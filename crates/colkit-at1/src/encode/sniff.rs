@@ -32,6 +32,15 @@ impl Plan {
         }
     }
 
+    /// The plan that holds the same as this one in fewer bytes, but not for queries.
+    pub fn for_size(self) -> Option<Self> {
+        match self {
+            Plan::Qcolumnar(shape) => Some(Plan::Columnar(shape)),
+            Plan::Other(Codec::Qjson | Codec::Qjson2) => Some(Plan::Other(Codec::Json)),
+            _ => None,
+        }
+    }
+
     /// Whether the file can be read in parts.
     pub fn is_queryable(self) -> bool {
         matches!(self.codec(), Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2)
@@ -40,7 +49,8 @@ impl Plan {
 
 /// The plan for a codec that was asked for.
 pub fn plan_for(codec: Codec, head: &[u8]) -> Plan {
-    let shape = || table(head, b",;\t|: ").unwrap_or(Shape { delimiter: b',', header: false, columns: 1 });
+    let one_column = Shape { delimiter: b',', header: false, columns: 1 };
+    let shape = || table(head, b",;\t|: ").map_or(one_column, |(shape, _)| shape);
     match codec {
         Codec::Raw | Codec::Bundle => Plan::Raw,
         Codec::Columnar => Plan::Columnar(shape()),
@@ -84,14 +94,21 @@ pub fn plans(head: &[u8], queryable: bool) -> Vec<Plan> {
     if ssh * 2 >= lines.len() {
         return vec![Plan::Other(Codec::Ssh), Plan::Other(Codec::Log)];
     }
-    if let Some(shape) = table(head, b",;\t|") {
-        if queryable {
-            return vec![Plan::Qcolumnar(shape)];
+    let mut all = Vec::new();
+    if let Some((shape, certain)) = table(head, b",;\t|") {
+        all.extend(queryable.then_some(Plan::Qcolumnar(shape)));
+        if certain && queryable {
+            return all;
         }
-        return vec![Plan::Columnar(shape), Plan::Qcolumnar(shape)];
+        all.push(Plan::Columnar(shape));
+        if certain {
+            return all;
+        }
     }
-    let mut all = vec![Plan::Other(Codec::Log)];
+    all.push(Plan::Other(Codec::Log));
     all.extend(widest(&lines, b' ').map(|columns| Plan::Columnar(Shape { delimiter: b' ', header: false, columns })));
+    // Requests, referrers and agents of an access log stand in quotes, with spaces in them.
+    all.extend(widest(&lines, b'"').map(|columns| Plan::Columnar(Shape { delimiter: b'"', header: false, columns })));
     all.extend(widest(&lines, b':').map(|columns| Plan::Columnar(Shape { delimiter: b':', header: false, columns })));
     all
 }
@@ -115,8 +132,9 @@ fn json(lines: &[&[u8]], queryable: bool) -> Vec<Plan> {
     vec![Plan::Other(Codec::Json), Plan::Other(several)]
 }
 
-/// The shape of a table whose fields are separated by one of these bytes.
-fn table(head: &[u8], delimiters: &[u8]) -> Option<Shape> {
+/// The shape of a table whose fields are separated by one of these bytes, and whether it surely is one: prose and logs have
+/// about as many commas in most of their lines, too.
+fn table(head: &[u8], delimiters: &[u8]) -> Option<(Shape, bool)> {
     let lines: Vec<&[u8]> = complete_lines(head.get(..head.len().min(256 << 10)).unwrap_or_default()).collect();
     let mut best: Option<(usize, usize, u8)> = None;
     for delimiter in delimiters {
@@ -126,8 +144,9 @@ fn table(head: &[u8], delimiters: &[u8]) -> Option<Shape> {
             best = Some((share, columns, *delimiter));
         }
     }
-    let (_, columns, delimiter) = best?;
-    Some(Shape { delimiter, header: has_header(&lines, delimiter, columns), columns })
+    let (share, columns, delimiter) = best?;
+    let certain = share * 100 >= lines.len() * if columns > 2 { 90 } else { 98 };
+    Some((Shape { delimiter, header: has_header(&lines, delimiter, columns), columns }, certain))
 }
 
 /// The most frequent number, and how often it occurs.

@@ -1,11 +1,12 @@
 //! Complete files: head, body, trailer.
 
-use super::compress::Effort;
+use super::compress::{Effort, XZ_6};
 use super::put::put_uv;
 use super::set::{Stream, pack_streams, put_entry};
 use super::spool::Parts;
 use crate::backend::Backend;
 use crate::container::{Codec, TRAILER_MAGIC};
+use colkit_core::drive::parallel;
 use colkit_core::{Result, Source};
 use std::sync::Arc;
 
@@ -24,6 +25,16 @@ impl From<Vec<Stream>> for Set {
 }
 
 impl Set {
+    /// How many bytes it takes when it is packed, about: enough to compare sets by, in a fraction of the time.
+    pub fn measured(&self, threads: usize) -> Result<u64> {
+        let sizes =
+            parallel::map(self.streams.iter().flat_map(Stream::pieces).collect(), threads, |piece: &[u8]| {
+                Ok(XZ_6.pack(piece)?.1.len().min(piece.len()) as u64)
+            })?;
+        let stored = self.stored.iter().map(|(_, source)| source.size());
+        Ok(sizes.into_iter().chain(stored).sum())
+    }
+
     /// The body: the stream set.
     pub fn pack(self, effort: Effort, threads: usize) -> Result<Parts> {
         let mut parts = Parts::default();
