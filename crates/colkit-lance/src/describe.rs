@@ -38,7 +38,7 @@ pub struct PageEntry {
 }
 
 /// The path and top-level column of each physical column.
-fn owners(roots: &[Node]) -> HashMap<usize, (String, usize)> {
+pub(crate) fn owners(roots: &[Node]) -> HashMap<usize, (String, usize)> {
     fn walk(node: &Node, path: &str, root: usize, owners: &mut HashMap<usize, (String, usize)>) {
         let path = if path.is_empty() { node.field.name().clone() } else { format!("{path}.{}", node.field.name()) };
         node.children.iter().for_each(|c| walk(c, &path, root, owners));

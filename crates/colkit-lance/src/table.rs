@@ -208,7 +208,9 @@ impl Table for LanceTable {
         Ok(coroutine(move |io| async move {
             let (container, own) = (&file.container, &file.fields.own);
             if let Some(checksums) = trust::load::<Checksums>(container, &io, own, trust::CHECKSUMS).await? {
-                trust::verify(container, &io, &checksums).await?;
+                let owners = describe::owners(&file.fields.roots);
+                let names = owners.into_iter().map(|(column, (path, _))| (column, path)).collect();
+                trust::verify(container, &io, &checksums, &names).await?;
             }
             Ok(Vec::new())
         }))

@@ -175,8 +175,13 @@ fn changed(range: ByteRange) -> Error {
     Error::corrupt("bad_checksum", message).at(range.start())
 }
 
-/// Compares every page buffer with its checksum.
-pub(crate) async fn verify(container: &Container, io: &Io, checksums: &Checksums) -> Result<()> {
+/// Compares every page buffer with its checksum. `names` says what the columns are called.
+pub(crate) async fn verify(
+    container: &Container,
+    io: &Io,
+    checksums: &Checksums,
+    names: &HashMap<usize, String>,
+) -> Result<()> {
     let numbers: Vec<usize> = (0..container.column_count()).collect();
     let columns = container.fetch_columns(io, &numbers).await?;
     if columns.len() != checksums.columns.len() {
@@ -184,16 +189,17 @@ pub(crate) async fn verify(container: &Container, io: &Io, checksums: &Checksums
         return Err(Error::corrupt("bad_checksum", message));
     }
     for (number, (column, expected)) in columns.iter().zip(&checksums.columns).enumerate() {
+        let name = names.get(&number).map_or_else(|| format!("column {number}"), |name| format!("column {name:?}"));
         for (index, blob) in expected.blobs.iter().enumerate() {
             let range = inside(blob.position, blob.size, container.size())?;
             if crc32fast::hash(&io.read_one(range).await?) != blob.crc32 {
-                return Err(changed(range).part(format!("column {number}: value {index} outside of its pages")));
+                return Err(changed(range).part(format!("{name}: value {index} outside of its pages")));
             }
         }
         let mut expected = expected.crc32.iter();
         for (page, metadata) in column.pages.iter().enumerate() {
             for (index, range) in metadata.buffers.iter().enumerate() {
-                let part = || format!("column {number}: page {page}: buffer {index}");
+                let part = || format!("{name}: page {page}: buffer {index}");
                 let found = crc32fast::hash(&io.read_one(*range).await?);
                 if expected.next() != Some(&found) {
                     return Err(changed(*range).part(part()));
@@ -201,7 +207,7 @@ pub(crate) async fn verify(container: &Container, io: &Io, checksums: &Checksums
             }
         }
         if expected.next().is_some() {
-            return Err(Error::corrupt("bad_checksum", "more checksums than buffers").part(format!("column {number}")));
+            return Err(Error::corrupt("bad_checksum", "more checksums than buffers").part(name));
         }
     }
     Ok(())
