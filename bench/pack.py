@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sizes, CPU time and memory of `colkit pack` beside xz, zstd, brotli, PPMd and Parquet, all on the same inputs.
+"""Sizes and CPU time of `colkit pack` beside xz, zstd, brotli, PPMd and Parquet, all on the same inputs.
 
     bench/pack.py path/to/colkit [--only NAME...] [--runs N] [--best] [--again] [--head MB]
         [--without CONTESTANT...] [--folder FOLDER]
@@ -28,14 +28,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def run(command, stdout=subprocess.DEVNULL):
-    """Wall seconds, CPU seconds and peak memory of a command."""
+    """Wall and CPU seconds of a command. (Peak memory is for `pack_memory.py`: here it would be that of this script.)"""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=stdout)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{command}: exit code {process.returncode}")
-    return {"wall": time.perf_counter() - start, "cpu": usage.ru_utime + usage.ru_stime, "memory": usage.ru_maxrss * 1024}
+    return {"wall": time.perf_counter() - start, "cpu": usage.ru_utime + usage.ru_stime}
 
 
 def size_of(command):
@@ -191,8 +191,8 @@ def main():
         paths = [head(path, args.head * 10**6) for path in paths]
     others = [c for c in CONTESTANTS if c != "xz -6"]
     columns = ["input", "MB", "codecs", *others, "queryable", "--smallest", *(["--smallest --best"] if args.best else []), "--fast",
-               "CPU", "wall", "CPU --smallest", "CPU --fast", "memory MB"]
-    print("Sizes, CPU and wall time as shares of `xz -6`; memory is the peak of the default.\n")
+               "CPU", "wall", "CPU --smallest", "CPU --fast"]
+    print("Sizes, CPU and wall time as shares of `xz -6`.\n")
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     missed = []
     for path in paths:
@@ -203,8 +203,7 @@ def main():
         codec = " ".join(dict.fromkeys(row[w]["codec"] for w in ("default", "smallest")))
         cells = [row["name"], f"{row['bytes'] / 1e6:.0f}", codec, *(ratio(row["sizes"].get(c)) for c in others),
                  *(ratio(row[w]["size"]) for w in ("default", "smallest", "best", "fast") if w in row),
-                 cpu("default"), f"{row['default']['wall'] / row['xz']['wall']:.2f}", cpu("smallest"), cpu("fast"),
-                 f"{row['default']['memory'] / 1e6:.0f}"]
+                 cpu("default"), f"{row['default']['wall'] / row['xz']['wall']:.2f}", cpu("smallest"), cpu("fast")]
         print("| " + " | ".join(cells) + " |", flush=True)
         missed += misses(row)
     print("\nGoals missed:" if missed else "\nAll goals are met.")
