@@ -1,7 +1,7 @@
 //! colkit, with positioned reads or over a mapped file.
 
 use crate::contest::{Answer, Contestant, Open, Result};
-use colkit_core::{FileSource, Projection, ReadOptions, Scan, Source, TableFile};
+use colkit_core::{FileSource, MappedSource, Projection, ReadOptions, Scan, Source, TableFile};
 use colkit_lance::Lance;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Contestant for Ours {
 
     fn open(&self, path: &str) -> Result<Box<dyn Open>> {
         let source: Arc<dyn Source> =
-            if self.mapped { Arc::new(crate::mapped(path)?) } else { Arc::new(FileSource::open(path)?) };
+            if self.mapped { Arc::new(MappedSource::open(path)?) } else { Arc::new(FileSource::open(path)?) };
         Ok(Box::new(TableFile::open(Arc::new(Lance::new()), source, &ReadOptions::default())?))
     }
 }
