@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # One set of features for every step: another one would build arrow a second time.
 WORKSPACE := --workspace --all-features
 
-.PHONY: test lint unit interop bench bench-plain bench-pack bench-write bench-read tour clean
+.PHONY: test lint unit interop bench release bench-plain bench-pack bench-write bench-read bench-sql tour clean
 
 test: lint unit interop
 	@echo "all tests passed"
@@ -28,6 +28,7 @@ interop: $(VENV)/ready $(VENV)-lance4/ready $(VENV)-lance14/ready
 	$(CARGO) build $(WORKSPACE) --bins --examples --locked
 	$(VENV)/bin/python tests/interop/plain.py $(TARGET)/debug/colkit
 	$(VENV)/bin/python tests/interop/exchange.py $(TARGET)/debug/colkit
+	$(VENV)/bin/python tests/interop/sql.py $(TARGET)/debug/colkit
 	for v in 4 14; do for way in read write; do \
 	  $(VENV)-lance$$v/bin/python $(LANCE)/lance_$$way.py $(TARGET)/debug/examples/lance_$$way --files 25 || exit 1; \
 	done; done
@@ -48,25 +49,29 @@ $(VENV)-lance4/ready $(VENV)-lance14/ready: $(VENV)-lance%/ready: tests/interop/
 
 # Each benchmark runs us and our peers in turns, on data that it makes under bench/out; see docs/performance.md. The peers'
 # crates are built in a workspace of their own (bench/peers), which takes a while and needs protoc and libclang.
-bench: bench-plain bench-pack bench-write bench-read
+bench: bench-plain bench-pack bench-write bench-read bench-sql
 
-bench-plain: $(VENV)-bench/ready
-	$(CARGO) build --release --locked
-	$(CARGO) bench --locked -p colkit-plain
+release:
+	$(CARGO) build --release --locked $(WORKSPACE) --bins --examples
+
+bench-plain: $(VENV)-bench/ready release
+	$(CARGO) bench --locked $(WORKSPACE) --bench plain
 	$(VENV)-bench/bin/python bench/plain.py $(TARGET)/release/colkit
 
-bench-pack: $(VENV)-bench/ready
-	$(CARGO) build --release --locked
+bench-pack: $(VENV)-bench/ready release
 	$(VENV)-bench/bin/python bench/pack.py $(TARGET)/release/colkit
 
-bench-write: $(VENV)-bench/ready
-	$(CARGO) build --release --locked $(WORKSPACE) --examples
+bench-write: $(VENV)-bench/ready release
 	$(VENV)-bench/bin/python bench/lance_write.py $(TARGET)/release/examples
 
 bench-read: $(VENV)-bench/ready
 	$(VENV)-bench/bin/python bench/read_data.py bench/out/read
 	CARGO_TARGET_DIR=$(TARGET)/peers $(CARGO) build --release --locked --manifest-path bench/peers/Cargo.toml
 	$(TARGET)/peers/release/colkit-peers bench/out/read --json bench/out/read.json
+
+bench-sql: $(VENV)-bench/ready release
+	$(VENV)-bench/bin/python bench/tpch_data.py $(TARGET)/release/colkit bench/out/tpch-1
+	$(TARGET)/release/examples/tpch bench/out/tpch-1 tests/tpch --json bench/out/tpch.json
 
 $(VENV)-bench/ready: bench/requirements.txt
 	$(PYTHON) -m venv $(VENV)-bench

@@ -7,9 +7,11 @@ use std::path::PathBuf;
 
 mod lance;
 mod pack;
+mod sql;
 
 pub use lance::LanceArgs;
 pub use pack::{PackArgs, UnpackArgs};
+pub use sql::SqlArgs;
 
 const EXIT_CODES: &str = "\
 Files are recognised by what is in them, not by their names; - is standard input or output.
@@ -60,6 +62,9 @@ NDJSON has no NaN and no infinity: they are written as null.")]
   colkit take trades.cff --rows 5,17,3
   colkit take trades.cff --rows 100..105,7 --columns price")]
     Take(TakeArgs),
+    /// Ask questions in SQL over files of any format; without a query, an interactive shell
+    #[command(after_help = sql::SQL_HELP)]
+    Sql(SqlArgs),
     /// Convert files to another format; the rows of several inputs follow each other
     #[command(after_help = "Examples:
   colkit convert trades.csv trades.cff
@@ -127,6 +132,7 @@ impl Verb {
             Verb::Head(a) => a.script.json,
             Verb::Cat(a) => a.script.json,
             Verb::Take(a) => a.script.json,
+            Verb::Sql(a) => a.script.json,
             Verb::Convert(a) => a.script.json,
             Verb::Pack(a) => a.script.json,
             Verb::Unpack(a) => a.script.json,
@@ -212,6 +218,9 @@ pub struct PrintArgs {
     /// Tell on standard error what is read: parts of the table, byte ranges, bytes
     #[arg(long)]
     pub explain: bool,
+    /// With --out to a format that carries types
+    #[command(flatten)]
+    pub fit: FitArgs,
 }
 
 /// How rows are printed.
@@ -332,12 +341,8 @@ pub struct ConvertArgs {
     /// Compression level, where the format has levels
     #[arg(long, value_name = "N")]
     pub level: Option<u32>,
-    /// Nulls where the output format has none: refuse them, or fill in empty text, NaN, 0, false
-    #[arg(long, value_name = "HOW", default_value = "refuse")]
-    pub nulls: NullsArg,
-    /// Types the output format lacks: refuse them, change them if every value stays the same, or change them at a loss
-    #[arg(long, value_name = "HOW", default_value = "refuse")]
-    pub types: TypesArg,
+    #[command(flatten)]
+    pub fit: FitArgs,
     /// Leave out key-value metadata where the output format has no place for it, instead of refusing it
     #[arg(long)]
     pub drop_metadata: bool,
@@ -357,10 +362,22 @@ pub struct ConvertArgs {
     pub reading: ReadingArgs,
 }
 
+/// What to do with what a format cannot store.
+#[derive(Args, Debug, Clone, Copy, Default)]
+pub struct FitArgs {
+    /// Nulls where the output format has none: refuse them, or fill in empty text, NaN, 0, false
+    #[arg(long, value_name = "HOW", default_value = "refuse")]
+    pub nulls: NullsArg,
+    /// Types the output format lacks: refuse them, change them if every value stays the same, or change them at a loss
+    #[arg(long, value_name = "HOW", default_value = "refuse")]
+    pub types: TypesArg,
+}
+
 /// Nulls where the format has none.
-#[derive(ValueEnum, Debug, Clone, Copy)]
+#[derive(ValueEnum, Debug, Clone, Copy, Default)]
 pub enum NullsArg {
     /// Fail, naming the first one
+    #[default]
     Refuse,
     /// Write a stand-in and count them
     Fill,
@@ -384,9 +401,10 @@ pub enum CompressionArg {
 }
 
 /// Types the format lacks.
-#[derive(ValueEnum, Debug, Clone, Copy)]
+#[derive(ValueEnum, Debug, Clone, Copy, Default)]
 pub enum TypesArg {
     /// Fail, naming the column
+    #[default]
     Refuse,
     /// Use another type if every value stays the same
     Exact,
@@ -513,11 +531,12 @@ mod tests {
     /// The words of a command as a shell would see them, for the quoting that the examples use.
     fn words(line: &str) -> Vec<String> {
         let mut words = vec![String::new()];
-        let mut quoted = false;
+        let mut quote = None;
         for c in line.trim().chars() {
             match c {
-                '\'' => quoted = !quoted,
-                ' ' if !quoted => words.push(String::new()),
+                '\'' | '"' if quote.is_none() => quote = Some(c),
+                c if quote == Some(c) => quote = None,
+                ' ' if quote.is_none() => words.push(String::new()),
                 c => words.last_mut().unwrap().push(c),
             }
         }

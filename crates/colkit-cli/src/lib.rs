@@ -65,6 +65,7 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Head(args) => verbs::cat::head(args, io),
         Verb::Cat(args) => verbs::cat::cat(args, io),
         Verb::Take(args) => verbs::take::run(args, io),
+        Verb::Sql(args) => verbs::sql::run(args, io),
         Verb::Convert(args) => verbs::convert::run(args, io),
         Verb::Pack(args) => verbs::pack::run(args, io),
         Verb::Unpack(args) => verbs::unpack::run(args, io),

@@ -1,8 +1,10 @@
 //! From what was typed to what is meant: inputs opened, formats and columns resolved, conflicts rejected.
 
 use crate::Io;
-use crate::args::{ColumnArgs, ReadingArgs};
-use colkit::{ColumnName, Error, Input, Limits, OpenFile, Opening, ReadOptions, Registry, Result, TextReading};
+use crate::args::{ColumnArgs, FitArgs, NullsArg, ReadingArgs, TypesArg};
+use colkit::{
+    ColumnName, Error, Input, Limits, Nulls, OpenFile, Opening, ReadOptions, Registry, Result, TextReading, Types,
+};
 use std::path::{Path, PathBuf};
 
 /// How standard input is called in messages.
@@ -68,6 +70,25 @@ pub fn inputs<'a>(files: impl IntoIterator<Item = &'a PathBuf>, io: &mut Io) -> 
         inputs.push(input(file, io)?);
     }
     Ok(inputs)
+}
+
+impl FitArgs {
+    /// What to do with nulls that the format cannot store.
+    pub fn nulls(self) -> Nulls {
+        match self.nulls {
+            NullsArg::Refuse => Nulls::Refuse,
+            NullsArg::Fill => Nulls::Fill,
+        }
+    }
+
+    /// What to do with types that the format cannot store.
+    pub fn types(self) -> Types {
+        match self.types {
+            TypesArg::Refuse => Types::Refuse,
+            TypesArg::Exact => Types::Exact,
+            TypesArg::Lossy => Types::Lossy,
+        }
+    }
 }
 
 impl ColumnArgs {

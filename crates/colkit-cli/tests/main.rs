@@ -17,5 +17,7 @@ mod command {
     mod packs;
     mod prints;
     mod run;
+    mod sql;
+    mod stores;
     mod terminal;
 }

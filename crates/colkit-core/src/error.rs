@@ -137,6 +137,21 @@ impl Error {
         self
     }
 
+    /// The same error once more, for somebody else to carry; without the error below it.
+    pub fn again(&self) -> Self {
+        let Inner { class, code, message, file, offset, part, hint, source: _ } = self.0.as_ref();
+        Error(Box::new(Inner {
+            class: *class,
+            code,
+            message: message.clone(),
+            file: file.clone(),
+            offset: *offset,
+            part: part.clone(),
+            hint: hint.clone(),
+            source: None,
+        }))
+    }
+
     /// What kind of trouble.
     pub fn class(&self) -> Class {
         self.0.class

@@ -2,9 +2,13 @@
 
 use crate::drive::blocking::{self, Batches};
 use crate::format::available_threads;
-use crate::{ByteRange, Error, Finding, Format, Layout, Projection, ReadOptions, Result, Scan, Source, Table};
+use crate::{
+    Boxed, ByteRange, Error, Finding, Format, Layout, Machine, Projection, ReadOptions, Result, Scan, Source, Step,
+    Table,
+};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
 use std::sync::Arc;
 
 /// An open file, read by the blocking driver.
@@ -78,27 +82,69 @@ impl TableFile {
 
 /// The format of a file, by its content; `extension` settles a tie between formats that both recognise it.
 pub fn recognise(source: &dyn Source, formats: &[Arc<dyn Format>], extension: Option<&str>) -> Result<Arc<dyn Format>> {
-    let size = source.size();
-    let head = |length: u64| source.read(ByteRange::between(0, size.min(length)));
-    let pick = |head: &[u8], tail: &[u8]| {
-        let mut known = formats.iter().filter(|f| f.sniff(head, tail));
-        let named = known.clone().find(|f| extension.is_some_and(|e| f.extensions().contains(&e)));
+    blocking::run(recognition(source.size(), formats, extension), source)
+}
+
+/// [`recognise`] as a machine, for a file of `size` bytes.
+pub fn recognition(size: u64, formats: &[Arc<dyn Format>], extension: Option<&str>) -> Boxed<Arc<dyn Format>> {
+    let (formats, extension) = (formats.to_vec(), extension.map(str::to_owned));
+    Box::new(Recognition { size, formats, extension, tail: Bytes::new(), asked: Asked::Nothing })
+}
+
+/// Looks at as little as it can: a magic at the start settles it without touching anything behind the header, one at the
+/// end without touching anything before it.
+struct Recognition {
+    size: u64,
+    formats: Vec<Arc<dyn Format>>,
+    extension: Option<String>,
+    tail: Bytes,
+    asked: Asked,
+}
+
+enum Asked {
+    Nothing,
+    Magic,
+    Tail,
+    Head,
+}
+
+impl Recognition {
+    fn pick(&self, head: &[u8], tail: &[u8]) -> Option<Arc<dyn Format>> {
+        let mut known = self.formats.iter().filter(|f| f.sniff(head, tail));
+        let named = known.clone().find(|f| self.extension.as_deref().is_some_and(|e| f.extensions().contains(&e)));
         named.or_else(|| known.next()).cloned()
-    };
-    // A magic at the start settles it without touching anything behind the header.
-    if let Some(format) = pick(&head(16)?, &[]) {
-        return Ok(format);
     }
-    // So does one at the end, without touching anything before it.
-    let tail = source.read(ByteRange::between(size.saturating_sub(64), size))?;
-    if let Some(format) = pick(&[], &tail) {
-        return Ok(format);
+
+    fn head(&self, length: u64) -> ByteRange {
+        ByteRange::between(0, self.size.min(length))
     }
-    pick(&head(4096)?, &tail).ok_or_else(|| {
-        let names: Vec<&str> = formats.iter().map(|f| f.name()).collect();
-        let content = if size == 0 { "the file is empty" } else { "the file is of no known format" };
+
+    fn unknown(&self) -> Error {
+        let names: Vec<&str> = self.formats.iter().map(|f| f.name()).collect();
+        let content = if self.size == 0 { "the file is empty" } else { "the file is of no known format" };
         Error::unsupported("bad_magic", content)
             .at(0)
             .hint(format!("known formats: {}; --from names one by hand", names.join(", ")))
-    })
+    }
+}
+
+impl Machine for Recognition {
+    type Output = Arc<dyn Format>;
+
+    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
+        let got = got.into_iter().next().unwrap_or_default();
+        let (found, next, range) = match self.asked {
+            Asked::Nothing => (None, Asked::Magic, self.head(16)),
+            Asked::Magic => {
+                (self.pick(&got, &[]), Asked::Tail, ByteRange::between(self.size.saturating_sub(64), self.size))
+            }
+            Asked::Tail => {
+                self.tail = got;
+                (self.pick(&[], &self.tail), Asked::Head, self.head(4096))
+            }
+            Asked::Head => return Ok(Step::Ready(self.pick(&got, &self.tail).ok_or_else(|| self.unknown())?)),
+        };
+        self.asked = next;
+        Ok(found.map_or_else(|| Step::Need(vec![range]), Step::Ready))
+    }
 }

@@ -28,7 +28,7 @@ mod value;
 
 pub use drive::blocking::Batches;
 pub use error::{Class, Error, Result};
-pub use file::{TableFile, recognise};
+pub use file::{TableFile, recognise, recognition};
 pub use format::{Format, Nulls, ReadOptions, TableWriter, Types, WriteOptions, WriteSummary, available_threads};
 pub use lanes::SideBySide;
 pub use layout::{Layout, Region, RegionKind};

@@ -23,12 +23,17 @@ pub trait Source: Send + Sync {
         requests.iter().map(|r| self.read(*r)).collect()
     }
 
-    /// Several ranges, answered in the order asked. Ranges that touch are read together.
+    /// Ranges at most this far apart are read together: below it, another request costs more than the bytes between.
+    fn gap(&self) -> u64 {
+        0
+    }
+
+    /// Several ranges, answered in the order asked. Ranges that touch or lie close together are read together.
     fn read_many(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         if let [only] = ranges {
             return Ok(vec![self.read(*only)?]);
         }
-        let requests = coalesce(ranges, 0);
+        let requests = coalesce(ranges, self.gap());
         let parts = self.read_each(&requests)?;
         if requests == ranges {
             return Ok(parts);
@@ -375,6 +380,10 @@ impl<S: Source> Source for Counting<S> {
         Ok(bytes)
     }
 
+    fn gap(&self) -> u64 {
+        self.inner.gap()
+    }
+
     fn read_each(&self, requests: &[ByteRange]) -> Result<Vec<Bytes>> {
         let parts = self.inner.read_each(requests)?;
         self.count_in(requests);
@@ -389,6 +398,10 @@ impl<S: Source + ?Sized> Source for std::sync::Arc<S> {
 
     fn read(&self, range: ByteRange) -> Result<Bytes> {
         (**self).read(range)
+    }
+
+    fn gap(&self) -> u64 {
+        (**self).gap()
     }
 
     fn read_each(&self, requests: &[ByteRange]) -> Result<Vec<Bytes>> {

@@ -105,6 +105,15 @@ pub struct PageSummary {
     pub values: Option<u64>,
 }
 
+/// What reading rows of a page needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageBytes {
+    /// For these rows.
+    pub rows: Vec<ByteRange>,
+    /// For the first rows of the page that are read, whichever they are.
+    pub once: Vec<ByteRange>,
+}
+
 /// A page that is understood. Search structures that reading it needs may be kept inside.
 pub trait Page: Send + Sync {
     /// What it is.
@@ -112,6 +121,17 @@ pub trait Page: Send + Sync {
 
     /// Reads items or rows of the page.
     fn read(self: Arc<Self>, rows: Rows, target: Target) -> Boxed<Decoded>;
+
+    /// Fetches what it takes to say where rows are, if that is little; it is kept for reading them.
+    fn learn(self: Arc<Self>) -> Option<Boxed<()>> {
+        None
+    }
+
+    /// The bytes that reading these rows will need, as far as the page has learnt where they are. `None`: all of its
+    /// buffers.
+    fn bytes_of(&self, _rows: &Range<u64>) -> Option<PageBytes> {
+        None
+    }
 
     /// For lists whose items lie in the next column: the number of those items.
     fn list_items(&self) -> Option<u64> {

@@ -4,7 +4,7 @@ use crate::container::Container;
 use crate::coroutine::{BoxFuture, Io, coroutine, join_all};
 use crate::describe::{self, ColumnSummary};
 use crate::prune;
-use crate::read::{LanceFile, Pieces};
+use crate::read::{ColumnReader, LanceFile, Pieces};
 use crate::rows::Rows;
 use crate::schema::{Fields, Node};
 use crate::trust::{self, Checksums};
@@ -14,8 +14,8 @@ use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
 use colkit_core::{
-    Boxed, ByteRange, ColumnStatistics, Finding, Lane, Layout, Predicate, Projection, Result, Scan, Split, Table,
-    check_rows, coalesce,
+    Boxed, ColumnStatistics, Finding, Lane, Layout, Predicate, Projection, Result, Scan, Split, Table, check_rows,
+    coalesce,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -95,41 +95,96 @@ async fn splits(
         None => vec![rows],
     };
     let read = if nodes.is_empty() { &[] } else { columns.as_slice() };
-    let metadata: Vec<_> = read.iter().filter_map(|c| file.container.known_column(*c)).collect();
-    let bytes = metadata.iter().flat_map(|m| m.ranges()).map(|r| r.len()).fold(0, u64::saturating_add);
+    let readers: Vec<Arc<ColumnReader>> = read.iter().filter_map(|c| file.known_reader(*c).cloned()).collect();
+    let bytes = readers.iter().flat_map(|r| r.metadata().ranges()).map(|r| r.len()).fold(0, u64::saturating_add);
     let step = split_rows(file.fields.rows, bytes);
-    let mut splits = Vec::new();
+    let mut parts: Vec<Range<u64>> = Vec::new();
     for rows in wanted {
         let mut at = rows.start;
         while at < rows.end {
             let end = (at / step).saturating_add(1).saturating_mul(step).min(rows.end);
-            splits.push(Split { rows: at..end, ranges: page_ranges(&metadata, &(at..end), file.fields.rows) });
+            parts.push(at..end);
             at = end;
         }
     }
+    let mut splits: Vec<Split> = parts.into_iter().map(|rows| Split { rows, ranges: Vec::new() }).collect();
+    // Pages that are read in part must say where that part is: all of them at once.
+    let mut learning: Vec<BoxFuture<()>> = Vec::new();
+    for reader in &readers {
+        learning.extend(to_learn(&file, &io, reader, &splits)?);
+    }
+    if !learning.is_empty() {
+        join_all(learning).await?;
+    }
+    for reader in &readers {
+        plan_column(&file, reader, &mut splits)?;
+    }
+    splits.iter_mut().for_each(|s| s.ranges = coalesce(&s.ranges, 0));
     Ok(splits)
 }
 
-/// The buffers of the pages that hold these rows, where pages are cut by rows.
-fn page_ranges(
-    columns: &[&Arc<crate::container::ColumnMetadata>],
-    rows: &Range<u64>,
-    row_count: u64,
-) -> Vec<ByteRange> {
-    let mut ranges = Vec::new();
-    for column in columns {
-        let by_row = column.length().is_ok_and(|n| n == row_count);
-        let mut at = 0u64;
-        for page in &column.pages {
-            let end = at.saturating_add(page.length);
-            if !by_row || (at < rows.end && end > rows.start) {
-                ranges.extend_from_slice(&page.buffers);
-            }
-            at = end;
-        }
-        ranges.extend_from_slice(&column.buffers);
+/// The pages of a column that hold some of these rows.
+fn touched(pages: &[Range<u64>], rows: Range<u64>) -> impl Iterator<Item = (usize, &Range<u64>)> {
+    let first = pages.partition_point(|p| p.end <= rows.start);
+    let pages = pages.iter().enumerate().skip(first).take_while(move |(_, p)| p.start < rows.end);
+    pages.filter(|(_, p)| !p.is_empty())
+}
+
+/// Whether a split holds all rows of a page.
+fn is_whole(split: &Split, page: &Range<u64>) -> bool {
+    split.rows.start <= page.start && page.end <= split.rows.end
+}
+
+/// Lets the pages of a column that are read in part find out where their rows are.
+fn to_learn(file: &LanceFile, io: &Io, column: &Arc<ColumnReader>, splits: &[Split]) -> Result<Vec<BoxFuture<()>>> {
+    let mut learning: Vec<BoxFuture<()>> = Vec::new();
+    if column.length() != file.fields.rows {
+        return Ok(learning);
     }
-    coalesce(&ranges, 0)
+    let pages: Vec<Range<u64>> = column.page_rows().collect();
+    let mut last = None;
+    for split in splits {
+        for (index, _) in touched(&pages, split.rows.clone()).filter(|(_, page)| !is_whole(split, page)) {
+            if last < Some(index)
+                && let Some(machine) = column.page(file, index)?.learn()
+            {
+                let (io, part) = (io.clone(), format!("column {} page {index}", column.number()));
+                learning.push(Box::pin(async move { io.run(machine).await.map_err(|e| e.part(part)) }));
+            }
+            last = last.max(Some(index));
+        }
+    }
+    Ok(learning)
+}
+
+/// Adds to each split the bytes that it needs of a column.
+fn plan_column(file: &LanceFile, column: &Arc<ColumnReader>, splits: &mut [Split]) -> Result<()> {
+    let metadata = column.metadata();
+    if column.length() != file.fields.rows {
+        // Items of lists: which of them are wanted is known only when the lists have been read.
+        splits.iter_mut().for_each(|s| s.ranges.extend(metadata.ranges()));
+        return Ok(());
+    }
+    let pages: Vec<Range<u64>> = column.page_rows().collect();
+    let mut begun = None;
+    for split in splits {
+        for (index, page) in touched(&pages, split.rows.clone()) {
+            let part = split.rows.start.max(page.start) - page.start..split.rows.end.min(page.end) - page.start;
+            let known = if is_whole(split, page) { None } else { column.page(file, index)?.bytes_of(&part) };
+            match known {
+                Some(known) => {
+                    split.ranges.extend(known.rows);
+                    if begun < Some(index) {
+                        split.ranges.extend(known.once);
+                    }
+                }
+                None => split.ranges.extend(metadata.pages.get(index).iter().flat_map(|p| p.buffers.iter().copied())),
+            }
+            begun = begun.max(Some(index));
+        }
+        split.ranges.extend_from_slice(&metadata.buffers);
+    }
+    Ok(())
 }
 
 /// The rows asked for, each once and in order; and where each asked for is among them, unless that is the same.

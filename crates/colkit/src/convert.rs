@@ -3,7 +3,7 @@
 //! A conversion is prepared first: all inputs are opened, their schemas brought together, the columns and the
 //! condition resolved. Only then is a file started. Half of the memory goes to reading, half to writing.
 
-use crate::fidelity::carried;
+use crate::fidelity::{carried, laid_out};
 use crate::narrow::{narrowed, to_types};
 use crate::{ColumnName, Input, OpenFile, Opening, TextReading, type_name};
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
@@ -65,7 +65,7 @@ impl Conversion {
         let mut notes = Vec::new();
         let (read_schema, left_out) =
             carried(&read_schema, target.as_ref(), self.drop_metadata).map_err(|e| e.file(first.input().name()))?;
-        let read_schema = Arc::new(read_schema);
+        let read_schema = Arc::new(laid_out(&read_schema, target.as_ref()));
         notes.extend(left_out);
         let schema = match self.write.types {
             // Text holds integers of any size.
@@ -272,13 +272,14 @@ fn wider(a: &DataType, b: &DataType) -> DataType {
             let nullable = a.is_nullable() || b.is_nullable();
             List(Arc::new(Field::new("item", wider(a.data_type(), b.data_type()), nullable)))
         }
-        (Struct(a), Struct(b)) => Struct(wider_members(a, b)),
+        (Struct(a), Struct(b)) => Struct(wider_fields(a, b)),
         _ => Utf8,
     }
 }
 
-/// The members of both, those of the first one first.
-fn wider_members(a: &Fields, b: &Fields) -> Fields {
+/// The columns or members of both, those of the first one first, with the narrowest types that texts of both can be read
+/// as without change. All may be null.
+pub fn wider_fields(a: &Fields, b: &Fields) -> Fields {
     let mut all: Vec<Field> = a.iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
     for field in b {
         match all.iter_mut().find(|f| f.name() == field.name()) {

@@ -35,6 +35,30 @@ pub(crate) fn carried(schema: &Schema, target: &dyn Format, drop_metadata: bool)
         .hint("--drop-metadata leaves it out"))
 }
 
+/// The type without views, which are a way to lay out text and bytes in memory and say nothing about the values.
+pub fn without_views(data_type: &DataType) -> DataType {
+    let inner = |f: &FieldRef| Arc::new(f.as_ref().clone().with_data_type(without_views(f.data_type())));
+    match data_type {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        DataType::List(f) | DataType::ListView(f) => DataType::List(inner(f)),
+        DataType::LargeList(f) | DataType::LargeListView(f) => DataType::LargeList(inner(f)),
+        DataType::FixedSizeList(f, n) => DataType::FixedSizeList(inner(f), *n),
+        DataType::Map(f, sorted) => DataType::Map(inner(f), *sorted),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
+        other => other.clone(),
+    }
+}
+
+/// The schema without views, but for columns that `target` stores as they are.
+pub(crate) fn laid_out(schema: &Schema, target: &dyn Format) -> Schema {
+    let field = |f: &FieldRef| match target.stores(f.data_type()) {
+        true => f.clone(),
+        false => Arc::new(f.as_ref().clone().with_data_type(without_views(f.data_type()))),
+    };
+    Schema::new_with_metadata(schema.fields().iter().map(field).collect::<Vec<_>>(), schema.metadata().clone())
+}
+
 fn note(metadata: &HashMap<String, String>, place: &str, found: &mut Vec<(String, String)>) {
     let mut keys: Vec<&String> = metadata.keys().filter(|k| !PLUMBING.contains(&k.as_str())).collect();
     keys.sort_unstable();

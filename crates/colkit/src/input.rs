@@ -18,9 +18,17 @@ pub struct Input {
 type Counted = Counting<Arc<dyn Source>>;
 
 impl Input {
-    /// The file at `path`.
+    /// The file at `path` or, with the feature `store`, the object at a URL such as `s3://bucket/x.lance`.
     pub fn path(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
+        #[cfg(feature = "store")]
+        let path = match crate::place::of(path)? {
+            crate::place::Place::Object(location) => {
+                let source = colkit_store::ObjectSource::open(&location)?;
+                return Ok(Self::source(location.url.as_str(), Arc::new(source)));
+            }
+            crate::place::Place::File(path) => &path.into_owned(),
+        };
         let source = FileSource::open(path)?;
         Ok(Input { path: Some(path.to_path_buf()), ..Self::source(path.display().to_string(), Arc::new(source)) })
     }
@@ -109,6 +117,17 @@ impl Source for Head {
         whole.extend_from_slice(first);
         whole.extend_from_slice(&rest);
         Ok(whole.freeze())
+    }
+
+    fn gap(&self) -> u64 {
+        self.inner.gap()
+    }
+
+    fn read_each(&self, requests: &[ByteRange]) -> Result<Vec<Bytes>> {
+        match requests.first() {
+            Some(first) if first.start() == 0 => requests.iter().map(|r| self.read(*r)).collect(),
+            _ => self.inner.read_each(requests),
+        }
     }
 }
 

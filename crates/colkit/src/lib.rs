@@ -21,6 +21,8 @@ mod fidelity;
 mod input;
 mod narrow;
 mod open;
+#[cfg(feature = "store")]
+mod place;
 mod registry;
 mod target;
 mod text;
@@ -33,17 +35,20 @@ pub use colkit_core::{
     Batches, ByteRange, Class, ColumnRef, ColumnStatistics, Counting, Error, FileSink, FileSource, Finding, Format,
     Layout, Limits, MappedSource, MemorySink, Nulls, Op, Predicate, Projection, ReadCount, ReadOptions, Region,
     RegionKind, Result, Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter, Types, Value,
-    WriteOptions, WriteSummary, available_threads, coalesce, column_index, drive, json, plan, recognise,
+    WriteOptions, WriteSummary, available_threads, coalesce, column_index, drive, json, plan, recognise, recognition,
 };
 pub use colkit_interop as interop;
+#[cfg(feature = "store")]
+pub use colkit_store as store;
 /// Lance files, with what is particular to them.
 pub mod lance {
     pub use colkit_lance::container::Version;
     pub use colkit_lance::{Lance, Prefer, Writing};
 }
 pub use columns::ColumnName;
-pub use convert::{Conversion, ConversionSummary, NextSink, Prepared};
+pub use convert::{Conversion, ConversionSummary, NextSink, Prepared, wider_fields};
 pub use diff::{CellDifference, DiffOptions, Difference, diff};
+pub use fidelity::without_views;
 pub use input::Input;
 pub use open::{NamedBatches, OpenFile, Opening};
 pub use registry::Registry;

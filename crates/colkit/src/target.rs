@@ -29,8 +29,17 @@ pub fn target_format(registry: &Registry, to: Option<&str>, path: Option<&Path>)
     })
 }
 
-/// Starts a file at `path` that appears only when complete. It must not be one of the inputs.
+/// Starts a file at `path` that appears only when complete. It must not be one of the inputs. With the feature `store`,
+/// the path may be the URL of an object.
 pub fn create(path: &Path, inputs: &[Input]) -> Result<Box<dyn Sink>> {
+    #[cfg(feature = "store")]
+    let path = match crate::place::of(path)? {
+        crate::place::Place::Object(location) => {
+            // An object may be replaced while it is read: it appears when all of it has been.
+            return Ok(Box::new(colkit_store::UploadSink::create(&location)?));
+        }
+        crate::place::Place::File(path) => &path.into_owned(),
+    };
     if inputs.iter().filter_map(Input::file_path).any(|input| same_file(input, path)) {
         return Err(Error::request("output_is_input", "the file to write is also a file to read")
             .file(path.display().to_string())

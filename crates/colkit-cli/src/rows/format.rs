@@ -4,6 +4,7 @@
 //! values are printed as JSON. What was changed is said in the notes.
 
 use super::RowPrinter;
+use crate::args::FitArgs;
 use colkit::arrow::array::{Array, ArrayRef, StringArray, StringBuilder};
 use colkit::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
@@ -51,12 +52,19 @@ impl RowPrinter for FormatPrinter {
     }
 }
 
-/// Rows in one of colkit's own formats: a table, not a picture of one, so nothing is changed to make it fit.
+/// Rows in a format that carries types: a table, not a picture of one, so nothing is changed to make it fit unless asked.
 pub struct NativePrinter(Box<dyn TableWriter>);
 
 impl NativePrinter {
-    pub fn new(format: &dyn Format, schema: &SchemaRef, sink: Box<dyn Sink>, memory: u64) -> Result<Self> {
-        let options = WriteOptions { memory: memory / 2, ..WriteOptions::default() };
+    pub fn new(
+        format: &dyn Format,
+        schema: &SchemaRef,
+        sink: Box<dyn Sink>,
+        memory: u64,
+        fit: FitArgs,
+    ) -> Result<Self> {
+        let options =
+            WriteOptions { memory: memory / 2, nulls: fit.nulls(), types: fit.types(), ..WriteOptions::default() };
         Ok(NativePrinter(format.writer(schema.clone(), sink, &options)?))
     }
 }

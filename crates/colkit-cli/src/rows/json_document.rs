@@ -2,31 +2,31 @@
 //!
 //! ```text
 //! {"columns":[{"name":...,"type":...}],"rows":[[...],...],
-//!  "row_count":n,"bytes_read":n,"requests":n,"file_bytes":n}
+//!  "row_count":n,"bytes_read":n,"requests":n,...}
 //! ```
 //!
 //! The rows are streamed; the counts come last because only then are they known.
 
-use super::RowPrinter;
+use super::{RowPrinter, Subject};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::json::encoder;
-use colkit::{Input, OpenFile, Result, Sink, type_name};
+use colkit::{Result, Sink, type_name};
 use serde_json::json;
 
 pub struct DocumentPrinter {
     sink: Box<dyn Sink>,
-    input: Input,
+    subject: Subject,
     rows: u64,
     buffer: Vec<u8>,
 }
 
 impl DocumentPrinter {
-    pub fn new(schema: &SchemaRef, mut sink: Box<dyn Sink>, file: &OpenFile) -> Result<Self> {
+    pub fn new(schema: &SchemaRef, mut sink: Box<dyn Sink>, subject: Subject) -> Result<Self> {
         let columns = schema.fields().iter().map(|f| json!({"name": f.name(), "type": type_name(f.data_type())}));
         let columns: Vec<_> = columns.collect();
         sink.write(format!("{{\"columns\":{},\"rows\":[", json!(columns)).as_bytes())?;
-        Ok(DocumentPrinter { sink, input: file.input().clone(), rows: 0, buffer: Vec::new() })
+        Ok(DocumentPrinter { sink, subject, rows: 0, buffer: Vec::new() })
     }
 }
 
@@ -53,15 +53,12 @@ impl RowPrinter for DocumentPrinter {
 
     fn finish(mut self: Box<Self>) -> Result<Vec<String>> {
         self.sink.write(&self.buffer)?;
-        let read = self.input.read_count();
-        let counts = format!(
-            "],\"row_count\":{},\"bytes_read\":{},\"requests\":{},\"file_bytes\":{}}}\n",
-            self.rows,
-            read.bytes,
-            read.requests,
-            self.input.size()
-        );
-        self.sink.write(counts.as_bytes())?;
+        let mut end = format!("],\"row_count\":{}", self.rows);
+        for (name, value) in (self.subject.cost)() {
+            end.push_str(&format!(",\"{name}\":{value}"));
+        }
+        end.push_str("}\n");
+        self.sink.write(end.as_bytes())?;
         self.sink.commit()?;
         Ok(Vec::new())
     }

@@ -6,11 +6,11 @@ mod json_document;
 mod ndjson;
 mod table;
 
-use crate::args::{PrintArgs, ShapeArg};
+use crate::args::{FitArgs, PrintArgs, ShapeArg};
 use crate::{Io, Stream};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::{Format, OpenFile, Registry, Result, Sink, StreamSink, TextReading};
+use colkit::{Format, Input, OpenFile, Registry, Result, Sink, StreamSink, TextReading};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,6 +28,31 @@ pub trait RowPrinter {
 pub struct Printing {
     shape: Shape,
     out: Option<std::path::PathBuf>,
+    fit: FitArgs,
+}
+
+/// What the rows are of.
+pub struct Subject {
+    /// What they are read from, which must not be written to.
+    pub inputs: Vec<Input>,
+    /// What reading them cost, asked for after the last row.
+    pub cost: Box<dyn Fn() -> Vec<(&'static str, serde_json::Value)>>,
+}
+
+impl Subject {
+    /// The rows of a file.
+    pub fn file(file: &OpenFile) -> Self {
+        let input = file.input().clone();
+        let cost = move || {
+            let read = input.read_count();
+            vec![
+                ("bytes_read", read.bytes.into()),
+                ("requests", read.requests.into()),
+                ("file_bytes", input.size().into()),
+            ]
+        };
+        Subject { inputs: vec![file.input().clone()], cost: Box::new(cost) }
+    }
 }
 
 enum Shape {
@@ -55,22 +80,24 @@ impl Printing {
             (None, None) if io.stdout.width.is_some() => Shape::Table,
             (None, None) => Shape::Text("csv"),
         };
-        Ok(Printing { shape, out: args.out.clone() })
+        Ok(Printing { shape, out: args.out.clone(), fit: args.fit })
     }
 
     /// Starts printing rows of this schema.
-    pub fn start(&self, schema: &SchemaRef, file: &OpenFile, io: &Io, memory: u64) -> Result<Box<dyn RowPrinter>> {
+    pub fn start(&self, schema: &SchemaRef, subject: Subject, io: &Io, memory: u64) -> Result<Box<dyn RowPrinter>> {
         let (sink, width): (Box<dyn Sink>, _) = match &self.out {
             None => (Box::new(StreamSink(io.stdout.clone())), io.stdout.width),
-            Some(path) => (colkit::create(path, std::slice::from_ref(file.input()))?, None),
+            Some(path) => (colkit::create(path, &subject.inputs)?, None),
         };
         let style = if self.out.is_none() { io.stdout.clone() } else { Stream::new(Box::new(std::io::sink())) };
         Ok(match &self.shape {
             Shape::Table => Box::new(table::TablePrinter::new(schema, sink, width, style)),
             Shape::Ndjson => Box::new(ndjson::NdjsonPrinter::new(schema, sink)),
             Shape::Arrow => Box::new(arrow_stream::ArrowPrinter::new(schema, sink)?),
-            Shape::JsonDocument => Box::new(json_document::DocumentPrinter::new(schema, sink, file)?),
-            Shape::Native(format) => Box::new(format::NativePrinter::new(format.as_ref(), schema, sink, memory)?),
+            Shape::JsonDocument => Box::new(json_document::DocumentPrinter::new(schema, sink, subject)?),
+            Shape::Native(format) => {
+                Box::new(format::NativePrinter::new(format.as_ref(), schema, sink, memory, self.fit)?)
+            }
             Shape::Text(name) => Box::new(format::FormatPrinter::new(name, schema, sink, memory)?),
         })
     }

@@ -3,7 +3,7 @@
 use crate::args::{CatArgs, HeadArgs, PrintArgs};
 use crate::human::{bytes, parse_range, plural, share};
 use crate::progress::Progress;
-use crate::rows::Printing;
+use crate::rows::{Printing, Subject};
 use crate::{Io, Outcome};
 use colkit::plan::ReadPlan;
 use colkit::{OpenFile, Result, Scan, coalesce, drive};
@@ -36,7 +36,7 @@ fn print(file: &OpenFile, scan: &Scan, printing: &Printing, args: &PrintArgs, io
         explain_skipped(&planned, &plan(file, &Scan { predicate: None, ..scan.clone() })?, io)?;
     }
     let batches = file.scan(scan)?;
-    let mut printer = printing.start(&batches.schema(), file, io, scan.memory)?;
+    let mut printer = printing.start(&batches.schema(), Subject::file(file), io, scan.memory)?;
     // Rows that run over the screen are progress enough.
     let watched = args.out.is_some() || io.stdout.width.is_none();
     let progress = watched.then(|| Progress::watch(io, "reading", &[file.input().clone()], planned.bytes));

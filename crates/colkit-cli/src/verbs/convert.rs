@@ -1,6 +1,6 @@
 //! `convert`: from any format to any other.
 
-use crate::args::{CompressionArg, ConvertArgs, NullsArg, TypesArg};
+use crate::args::{CompressionArg, ConvertArgs};
 use crate::human::{bytes, plural, share};
 use crate::progress::Progress;
 use crate::request::{inputs, is_stream};
@@ -8,8 +8,7 @@ use crate::{Io, Outcome};
 use colkit::interop::{ArrowFile, ArrowStream, IpcCompression, Parquet, ParquetCompression};
 use colkit::lance::Lance;
 use colkit::{
-    Conversion, ConversionSummary, Error, Format, Input, Nulls, Result, Sink, StreamSink, Types, WriteOptions, create,
-    target_format,
+    Conversion, ConversionSummary, Error, Format, Input, Result, Sink, StreamSink, WriteOptions, create, target_format,
 };
 use serde_json::json;
 use std::io::Write;
@@ -125,15 +124,8 @@ fn write_options(args: &ConvertArgs) -> WriteOptions {
         level: args.level,
         memory: args.reading.memory,
         threads: args.reading.thread_count(),
-        nulls: match args.nulls {
-            NullsArg::Refuse => Nulls::Refuse,
-            NullsArg::Fill => Nulls::Fill,
-        },
-        types: match args.types {
-            TypesArg::Refuse => Types::Refuse,
-            TypesArg::Exact => Types::Exact,
-            TypesArg::Lossy => Types::Lossy,
-        },
+        nulls: args.fit.nulls(),
+        types: args.fit.types(),
         rename_duplicates: args.reading.rename_duplicates,
         spill_folder: None,
     }

@@ -9,6 +9,7 @@ pub mod inspect;
 pub mod man;
 pub mod pack;
 pub mod schema;
+pub mod sql;
 pub mod take;
 pub mod tour;
 pub mod unpack;

@@ -3,7 +3,7 @@
 use super::cat::explain_read;
 use crate::args::TakeArgs;
 use crate::human::parse_range;
-use crate::rows::Printing;
+use crate::rows::{Printing, Subject};
 use crate::{Io, Outcome};
 use colkit::{Error, Result};
 use std::io::Write;
@@ -18,7 +18,7 @@ pub fn run(args: &TakeArgs, io: &mut Io) -> Result<Outcome> {
     let projection = file.select(columns.as_deref(), None)?.projection;
     let rows = parse_rows(&args.rows, file.row_count()).map_err(|e| e.file(file.input().name()))?;
     let batch = file.take(&rows, &projection)?;
-    let mut printer = printing.start(&batch.schema(), &file, io, args.reading.memory)?;
+    let mut printer = printing.start(&batch.schema(), Subject::file(&file), io, args.reading.memory)?;
     printer.write(&batch)?;
     for note in printer.finish()? {
         writeln!(io.stderr, "note: {note}")?;

@@ -64,8 +64,14 @@ impl Folder {
 
     /// Runs with this on standard input.
     pub fn run_with(&self, arguments: &[&str], input: &[u8]) -> Said {
+        self.run_in(&[], arguments, input)
+    }
+
+    /// Runs with these variables in the environment and this on standard input.
+    pub fn run_in(&self, environment: &[(&str, String)], arguments: &[&str], input: &[u8]) -> Said {
         let mut command = Command::new(env!("CARGO_BIN_EXE_colkit"));
         command.args(arguments).current_dir(self.0.path());
+        command.envs(environment.iter().map(|(name, value)| (*name, value.as_str())));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
@@ -105,8 +111,7 @@ impl Folder {
 
     /// Runs a command that must succeed and answer with one JSON document.
     pub fn json(&self, arguments: &[&str]) -> Value {
-        let said = self.ok(arguments);
-        serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{arguments:?}: {e}: {said:?}"))
+        self.ok(arguments).json()
     }
 
     /// Names and extensions of all formats that store what is in [`TRADES`] as it is.
@@ -119,6 +124,13 @@ impl Folder {
             .filter(|f| f["writes"] == true && stores(f))
             .map(|f| (text(&f["name"]), text(&f["extensions"][0])))
             .collect()
+    }
+}
+
+impl Said {
+    /// The one JSON document that it answered with.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 }
 

@@ -5,19 +5,24 @@
 use crate::plan::ReadPlan;
 use crate::range::coalesce;
 use crate::source::cut;
-use crate::{Boxed, ByteRange, Class, Error, Machine, Result, Scan, SideBySide, Split, Step, Table};
+use crate::{
+    Boxed, ByteRange, Class, Error, FileSource, Machine, Result, Scan, SideBySide, Source, Split, Step, Table,
+};
+use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
-use futures::stream::{self, Stream, StreamExt, TryStreamExt};
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{GetOptions, GetResultPayload, ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One object, read by range requests.
+/// One object, read by range requests; or the local file that it is.
 pub struct Remote {
     store: Arc<dyn ObjectStore>,
     path: Path,
+    file: Option<FileSource>,
     /// Ranges at most this far apart are fetched in one request: below it, a request costs more than the bytes.
     pub gap: u64,
     /// Requests under way at once for one machine.
@@ -30,12 +35,31 @@ impl Remote {
     /// The object at `path`.
     pub fn new(store: Arc<dyn ObjectStore>, path: Path) -> Self {
         let zero = || AtomicU64::new(0);
-        Remote { store, path, gap: 64 << 10, concurrency: 8, requests: zero(), bytes: zero() }
+        Remote { store, path, file: None, gap: 64 << 10, concurrency: 8, requests: zero(), bytes: zero() }
+    }
+
+    /// The object at `path` of a store whose objects are local files: read without the store, which would send every read
+    /// to another thread.
+    pub async fn local(store: Arc<dyn ObjectStore>, path: Path) -> Result<Self> {
+        let mut remote = Remote { gap: 0, ..Self::new(store, path) };
+        let opened = remote.store.get_opts(&remote.path, GetOptions::default()).await.map_err(|e| remote.failed(e))?;
+        if let GetResultPayload::File(file, _) = opened.payload {
+            remote.file = Some(FileSource::from_file(file)?);
+        }
+        Ok(remote)
+    }
+
+    /// Whether it is a local file.
+    pub fn is_local(&self) -> bool {
+        self.file.is_some()
     }
 
     /// The object's size, asked of the store.
     pub async fn size(&self) -> Result<u64> {
-        Ok(self.store.head(&self.path).await.map_err(|e| self.failed(e))?.size)
+        match &self.file {
+            Some(file) => Ok(file.size()),
+            None => Ok(self.store.head(&self.path).await.map_err(|e| self.failed(e))?.size),
+        }
     }
 
     /// Requests made and bytes received so far.
@@ -43,20 +67,32 @@ impl Remote {
         crate::ReadCount { requests: self.requests.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
     }
 
-    async fn fetch(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+    /// These ranges, in this order; those that lie close together are fetched by one request.
+    pub async fn fetch(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         let requests = coalesce(ranges, self.gap);
-        let parts: Vec<Bytes> = stream::iter(requests.iter().copied())
-            .map(|request| async move {
-                let bytes = self.store.get_range(&self.path, request.start()..request.end()).await;
-                let bytes = bytes.map_err(|e| self.failed(e).at(request.start()))?;
-                self.requests.fetch_add(1, Ordering::Relaxed);
-                self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                Ok::<_, Error>(bytes)
-            })
-            .buffered(self.concurrency.max(1))
-            .try_collect()
-            .await?;
+        let parts = self.get(&requests).await?;
         cut(ranges, &requests, &parts)
+    }
+
+    /// One request for each range.
+    async fn get(&self, requests: &[ByteRange]) -> Result<Vec<Bytes>> {
+        let parts: Vec<Bytes> = match &self.file {
+            Some(file) => file.read_each(requests)?,
+            None => {
+                let requests: Vec<_> = requests.iter().map(|r| self.get_one(*r)).collect();
+                stream::iter(requests).buffered(self.concurrency.max(1)).try_collect().await?
+            }
+        };
+        self.requests.fetch_add(parts.len() as u64, Ordering::Relaxed);
+        self.bytes.fetch_add(parts.iter().map(|p| p.len() as u64).sum(), Ordering::Relaxed);
+        Ok(parts)
+    }
+
+    fn get_one(&self, request: ByteRange) -> BoxFuture<'_, Result<Bytes>> {
+        Box::pin(async move {
+            let bytes = self.store.get_range(&self.path, request.start()..request.end()).await;
+            bytes.map_err(|e| self.failed(e).at(request.start()))
+        })
     }
 
     fn failed(&self, e: object_store::Error) -> Error {
@@ -64,55 +100,97 @@ impl Remote {
     }
 
     /// Runs a machine to its result.
-    pub async fn run<T>(&self, mut machine: Boxed<T>) -> Result<T> {
-        self.next(&mut machine).await
+    pub fn run<T: Send + 'static>(&self, mut machine: Boxed<T>) -> BoxFuture<'_, Result<T>> {
+        Box::pin(async move {
+            let mut got = Vec::new();
+            loop {
+                match machine.step(got)? {
+                    Step::Ready(value) => return Ok(value),
+                    Step::Need(ranges) => got = self.fetch(&ranges).await?,
+                }
+            }
+        })
     }
 
-    /// Runs a machine to its next result.
-    pub async fn next<M: Machine + ?Sized>(&self, machine: &mut M) -> Result<M::Output> {
+    /// Starts reading a split of `scan`, to batches of `schema`. Rows that the scan's predicate rejects may be among them.
+    pub fn start(&self, table: &dyn Table, scan: &Scan, schema: &SchemaRef, split: &Split) -> Result<SplitReader> {
+        let rows = split.rows.end.saturating_sub(split.rows.start);
+        let machine = SideBySide::new(schema.clone(), table.read(split, scan)?, rows);
+        let bytes = split.ranges.iter().map(|r| r.len()).fold(0, u64::saturating_add);
+        // A local file has a cache of its own, and what is too large is better fetched piece by piece.
+        let ahead = self.file.is_none() && bytes <= MOST_AHEAD.min(scan.memory / 4);
+        let planned = if ahead { coalesce(&split.ranges, self.gap) } else { Vec::new() };
+        Ok(SplitReader { machine, planned, fetched: Vec::new(), count: crate::ReadCount::default() })
+    }
+
+    /// Fetches all that a split is known to need, by requests that are under way at the same time.
+    pub async fn fetch_ahead(&self, reader: &mut SplitReader) -> Result<()> {
+        if reader.fetched.is_empty() && !reader.planned.is_empty() {
+            reader.fetched = self.get(&reader.planned).await?;
+            reader.counted(&reader.planned.clone());
+        }
+        Ok(())
+    }
+
+    /// The next batch of a split; `None` at its end.
+    pub async fn next_batch(&self, reader: &mut SplitReader) -> Result<Option<RecordBatch>> {
+        self.fetch_ahead(reader).await?;
         let mut got = Vec::new();
         loop {
-            match machine.step(got)? {
-                Step::Ready(value) => return Ok(value),
-                Step::Need(ranges) => got = self.fetch(&ranges).await?,
+            match reader.machine.step(got)? {
+                Step::Ready(batch) => return Ok(batch),
+                Step::Need(ranges) => got = self.answer(reader, &ranges).await?,
             }
         }
     }
 
-    /// The batches of one split, filtered and projected as `plan` says.
-    pub fn read_split<'a>(
-        &'a self,
-        table: &dyn Table,
-        plan: &'a ReadPlan,
-        split: &Split,
-    ) -> Result<impl Stream<Item = Result<RecordBatch>> + Send + 'a> {
-        let rows = split.rows.end.saturating_sub(split.rows.start);
-        let machine = SideBySide::new(plan.read_schema.clone(), table.read(split, &plan.scan)?, rows);
-        Ok(stream::try_unfold(machine, move |mut machine| async move {
-            loop {
-                match self.next(&mut machine).await? {
-                    None => return Ok(None),
-                    Some(batch) => {
-                        let batch = plan.finish(batch)?;
-                        if batch.num_rows() > 0 {
-                            return Ok(Some((batch, machine)));
-                        }
-                    }
-                }
-            }
-        }))
+    async fn answer(&self, reader: &mut SplitReader, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+        if let Ok(known) = cut(ranges, &reader.planned, &reader.fetched) {
+            return Ok(known);
+        }
+        let requests = coalesce(ranges, self.gap);
+        let parts = self.get(&requests).await?;
+        reader.counted(&requests);
+        cut(ranges, &requests, &parts)
     }
 
-    /// All batches of a scan, in order.
+    /// All batches of a scan, in order, filtered and projected.
     pub async fn scan(&self, table: &dyn Table, scan: &Scan) -> Result<Vec<RecordBatch>> {
         let plan = ReadPlan::new(table, scan)?;
         let mut batches = Vec::new();
         for split in self.run(table.splits(&plan.scan)?).await? {
-            let mut stream = std::pin::pin!(self.read_split(table, &plan, &split)?);
-            while let Some(batch) = stream.try_next().await? {
-                batches.push(batch);
+            let mut reader = self.start(table, &plan.scan, &plan.read_schema, &split)?;
+            while let Some(batch) = self.next_batch(&mut reader).await? {
+                let batch = plan.finish(batch)?;
+                if batch.num_rows() > 0 {
+                    batches.push(batch);
+                }
             }
         }
         Ok(batches)
+    }
+}
+
+/// Bytes of a split at most that are fetched before its first row is decoded.
+const MOST_AHEAD: u64 = 64 << 20;
+
+/// A split that is being read.
+pub struct SplitReader {
+    machine: SideBySide,
+    /// What is fetched before anything is decoded, and its bytes once they are there.
+    planned: Vec<ByteRange>,
+    fetched: Vec<Bytes>,
+    count: crate::ReadCount,
+}
+
+impl SplitReader {
+    /// What has been read for it so far.
+    pub fn count(&self) -> crate::ReadCount {
+        self.count
+    }
+
+    fn counted(&mut self, requests: &[ByteRange]) {
+        self.count.requests += requests.len() as u64;
+        self.count.bytes += requests.iter().map(|r| r.len()).sum::<u64>();
     }
 }

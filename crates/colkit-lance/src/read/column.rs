@@ -40,6 +40,16 @@ impl ColumnReader {
         self.starts.last().copied().unwrap_or(0)
     }
 
+    /// Its number among the physical columns.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// What the file says about it.
+    pub fn metadata(&self) -> &ColumnMetadata {
+        &self.metadata
+    }
+
     /// The items of each page.
     pub fn page_rows(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.starts.iter().zip(self.starts.iter().skip(1)).map(|(start, end)| *start..*end)

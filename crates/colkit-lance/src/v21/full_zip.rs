@@ -14,7 +14,7 @@ use super::messages::{Details, FullZipLayout};
 use super::per_value::{self, Raw};
 use crate::bytes_at::{size, slice_at, times, uint_at};
 use crate::coroutine::{Io, coroutine};
-use crate::encoding::{Decoded, Page, PageContext, PageSummary, Target, buffer_at, part_of};
+use crate::encoding::{Decoded, Page, PageBytes, PageContext, PageSummary, Target, buffer_at, part_of};
 use crate::nulls::null_array;
 use crate::rows::Rows;
 use arrow::buffer::{Buffer, MutableBuffer};
@@ -272,6 +272,32 @@ impl Page for FullZip {
             buffers.push("row index".into());
         }
         PageSummary { layout: "full_zip".into(), encoding, buffers, values: Some(self.num_visible) }
+    }
+
+    fn learn(self: Arc<Self>) -> Option<Boxed<()>> {
+        let index = buffer_at(&self.context.buffers, 1, "the row index").ok()?;
+        let little = self.stride().is_none() && self.index.get().is_none() && index.len() <= SMALL_INDEX;
+        little.then(|| {
+            coroutine(move |io| async move {
+                let bytes = io.read_one(index).await?;
+                let _ = self.index.set(bytes);
+                Ok(())
+            })
+        })
+    }
+
+    fn bytes_of(&self, rows: &Range<u64>) -> Option<PageBytes> {
+        let data = buffer_at(&self.context.buffers, 0, "the values").ok()?;
+        let bytes = match (self.stride(), self.index.get()) {
+            (Some(stride), _) => times(rows.start, stride).ok()?..times(rows.end, stride).ok()?,
+            (None, Some(index)) => {
+                let width = index.len() as u64 / self.context.length.saturating_add(1);
+                let at = |row: u64| uint_at(index, size(times(row, width).ok()?).ok()?, size(width).ok()?).ok();
+                at(rows.start)?..at(rows.end)?
+            }
+            (None, None) => return None,
+        };
+        Some(PageBytes { rows: vec![part_of(data, bytes).ok()?], once: Vec::new() })
     }
 
     fn read(self: Arc<Self>, rows: Rows, target: Target) -> Boxed<Decoded> {

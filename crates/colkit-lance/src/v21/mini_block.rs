@@ -20,7 +20,7 @@ use super::runs::{Decoding, runs};
 use super::search::Chunks;
 use crate::bytes_at::size;
 use crate::coroutine::{Io, coroutine};
-use crate::encoding::{Decoded, Page, PageContext, PageSummary, Target, buffer_at, part_of};
+use crate::encoding::{Decoded, Page, PageBytes, PageContext, PageSummary, Target, buffer_at, part_of};
 use crate::nulls::with_nulls;
 use crate::packed::split_records;
 use crate::rows::Rows;
@@ -28,7 +28,9 @@ use crate::values::Values;
 use arrow::array::ArrayRef;
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
+use bytes::Bytes;
 use colkit_core::{Boxed, ByteRange, Error, Result};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// A mini-block page.
@@ -98,30 +100,47 @@ impl MiniBlock {
         buffer_at(&self.context.buffers, index, what)
     }
 
-    /// Fetches what is needed to find rows, unless it is known already.
+    /// Fetches what is needed to find rows and to decode them, unless it is known already.
     async fn prepare(&self, io: &Io, target: &Target) -> Result<&Chunks> {
-        if let (Some(known), true) = (self.chunks.get(), self.dictionary.is_none() || self.items.get().is_some()) {
-            return Ok(known);
+        let encoding = self.dictionary.as_ref().filter(|_| self.items.get().is_none());
+        let (Some(encoding), known) = (encoding, self.chunks.get()) else { return self.find_chunks(io).await };
+        let mut ranges = vec![self.buffer(2, "the dictionary")?];
+        if known.is_none() {
+            ranges.extend(self.search_buffers()?);
         }
+        let mut fetched = io.read(ranges).await?.into_iter();
+        let value_type = match target.field.data_type() {
+            DataType::Dictionary(_, value) => value,
+            other => other,
+        };
+        let (bytes, count) = (fetched.next().unwrap_or_default(), size(self.num_dictionary_items)?);
+        let items = block::array(encoding, &bytes, count, value_type, &self.context.limits);
+        let _ = self.items.set(items.map_err(|e| e.part("dictionary"))?);
+        match known {
+            Some(known) => Ok(known),
+            None => self.chunks_in(fetched),
+        }
+    }
+
+    /// Fetches what is needed to find rows, unless it is known already.
+    async fn find_chunks(&self, io: &Io) -> Result<&Chunks> {
+        match self.chunks.get() {
+            Some(known) => Ok(known),
+            None => self.chunks_in(io.read(self.search_buffers()?).await?.into_iter()),
+        }
+    }
+
+    /// The buffers that say where rows are: the chunk words and, with lists, the repetition index.
+    fn search_buffers(&self) -> Result<Vec<ByteRange>> {
         let mut ranges = vec![self.buffer(0, "the chunk words")?];
-        if self.dictionary.is_some() {
-            ranges.push(self.buffer(2, "the dictionary")?);
-        }
         if self.index_depth > 0 {
             ranges.push(self.buffer(2 + usize::from(self.dictionary.is_some()), "the repetition index")?);
         }
-        let mut fetched = io.read(ranges).await?.into_iter();
+        Ok(ranges)
+    }
+
+    fn chunks_in(&self, mut fetched: impl Iterator<Item = Bytes>) -> Result<&Chunks> {
         let words = fetched.next().unwrap_or_default();
-        if let Some(encoding) = &self.dictionary {
-            let value_type = match target.field.data_type() {
-                DataType::Dictionary(_, value) => value,
-                other => other,
-            };
-            let (bytes, count) = (fetched.next().unwrap_or_default(), size(self.num_dictionary_items)?);
-            let items = block::array(encoding, &bytes, count, value_type, &self.context.limits);
-            let items = items.map_err(|e| e.part("dictionary"))?;
-            let _ = self.items.set(items);
-        }
         let mut chunks = Chunks::parse(&words, self.large, self.num_items, self.buffer(1, "the chunks")?.len())?;
         if self.index_depth > 0 {
             chunks = chunks.with_rows(&fetched.next().unwrap_or_default(), self.index_depth, self.context.length)?;
@@ -198,5 +217,18 @@ impl Page for MiniBlock {
 
     fn read(self: Arc<Self>, rows: Rows, target: Target) -> Boxed<Decoded> {
         coroutine(move |io| async move { self.read_rows(&io, rows, &target).await })
+    }
+
+    fn learn(self: Arc<Self>) -> Option<Boxed<()>> {
+        let unknown = self.chunks.get().is_none();
+        unknown.then(|| coroutine(move |io| async move { self.find_chunks(&io).await.map(|_| ()) }))
+    }
+
+    fn bytes_of(&self, rows: &Range<u64>) -> Option<PageBytes> {
+        let chunks = self.chunks.get()?;
+        let data = part_of(self.buffer(1, "the chunks").ok()?, chunks.bytes(&chunks.holding(rows))).ok()?;
+        let dictionary = self.dictionary.as_ref().filter(|_| self.items.get().is_none());
+        let once = dictionary.and_then(|_| self.buffer(2, "the dictionary").ok());
+        Some(PageBytes { rows: vec![data], once: once.into_iter().collect() })
     }
 }

@@ -1,0 +1,328 @@
+//! `sql`: questions over files of any format.
+
+mod complete;
+mod shell;
+
+use crate::args::SqlArgs;
+use crate::human::{bytes, count, plural};
+use crate::request::is_stream;
+use crate::rows::{Printing, Subject};
+use crate::{Io, Outcome};
+use colkit::arrow::array::{ArrayRef, RecordBatchOptions};
+use colkit::arrow::compute::cast;
+use colkit::arrow::datatypes::{Field, Schema, SchemaRef};
+use colkit::arrow::record_batch::RecordBatch;
+use colkit::store::{StoreCount, Stores};
+use colkit::{Error, Result, without_views};
+use colkit_sql::datafusion::execution::SendableRecordBatchStream;
+use colkit_sql::datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use colkit_sql::datafusion::prelude::{DataFrame, SessionContext};
+use colkit_sql::{Sessions, TableRead, explain, plain};
+use futures::StreamExt;
+use serde_json::json;
+use std::io::{IsTerminal, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::runtime::Runtime;
+
+pub fn run(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
+    let shell = args.query.is_none() && args.file.is_none() && std::io::stdin().is_terminal();
+    let mut asking = Asking::start(args, io)?;
+    if shell {
+        return shell::run(&mut asking, args, io);
+    }
+    let text = match (&args.query, &args.file) {
+        (Some(query), _) => query.clone(),
+        (None, Some(file)) if !is_stream(file) => {
+            std::fs::read_to_string(file).map_err(|e| Error::from(e).file(file.display().to_string()))?
+        }
+        (None, _) => {
+            let mut text = String::new();
+            io.stdin.read_to_string(&mut text)?;
+            text
+        }
+    };
+    asking.ask(&text, args, io)?;
+    Ok(Outcome::Yes)
+}
+
+/// A session and what it runs on.
+struct Asking {
+    // Before the runtime, so that it ends while there is one.
+    context: SessionContext,
+    stores: Stores,
+    /// What had been asked of stores when the last answer had been given.
+    told: Vec<(String, StoreCount)>,
+    /// Standard input, once it is a table.
+    spooled: Option<tempfile::TempPath>,
+    runtime: Runtime,
+}
+
+impl Asking {
+    fn start(args: &SqlArgs, io: &mut Io) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(args.reading.thread_count())
+            .enable_all()
+            .build()?;
+        let stores = Stores::default();
+        let sessions = Sessions {
+            opening: args.reading.opening()?,
+            memory: Some(args.reading.memory),
+            spill_folder: args.spill_dir.clone(),
+            stores: stores.clone(),
+        };
+        let context = sessions.start().map_err(|e| plain(&e))?;
+        let mut asking = Asking { context, stores, told: Vec::new(), spooled: None, runtime };
+        for table in &args.tables {
+            let Some((name, path)) = table.split_once('=').filter(|(n, p)| !n.is_empty() && !p.is_empty()) else {
+                return Err(Error::request("bad_table", format!("expected NAME=PATH, found {table:?}"))
+                    .hint("such as --table trades=data/trades.lance"));
+            };
+            asking.call(name, path, io)?;
+        }
+        Ok(asking)
+    }
+
+    /// Lets `name` stand for the table that `path` is.
+    fn call(&mut self, name: &str, path: &str, io: &mut Io) -> Result<()> {
+        let path = match is_stream(Path::new(path)) {
+            true => self.standard_input(io)?,
+            false => path.to_owned(),
+        };
+        let context = &self.context;
+        self.runtime
+            .block_on(async {
+                let table = context.table_provider(file_name(&path)).await?;
+                context.register_table(file_name(name), table)?;
+                Ok(())
+            })
+            .map_err(|e| plain(&e))
+    }
+
+    /// The file that standard input was copied to: queries read tables from more than one place at once.
+    fn standard_input(&mut self, io: &mut Io) -> Result<String> {
+        let path = match &self.spooled {
+            Some(path) => path,
+            None => {
+                let mut file = tempfile::Builder::new().prefix("colkit-stdin-").tempfile()?;
+                std::io::copy(&mut io.stdin, &mut file)?;
+                self.spooled.insert(file.into_temp_path())
+            }
+        };
+        Ok(path.display().to_string())
+    }
+
+    /// Runs all statements of `text` and prints what they give.
+    fn ask(&mut self, text: &str, args: &SqlArgs, io: &mut Io) -> Result<()> {
+        if text.contains("'-'") && self.spooled.is_none() {
+            self.call("-", "-", io)?;
+        }
+        let printing = Printing::new(&args.print, args.script.json, io)?;
+        let state = self.context.state();
+        let dialect = state.config().options().sql_parser.dialect;
+        let parsed = colkit_sql::datafusion::sql::parser::DFParserBuilder::new(text)
+            .with_dialect(dialect_of(dialect.as_ref()).as_ref())
+            .build()
+            .and_then(|mut parser| parser.parse_statements());
+        let statements = parsed.map_err(|e| plain(&e))?;
+        if statements.is_empty() {
+            return Err(Error::request("bad_sql", "there is no statement to run").hint("such as SELECT 1"));
+        }
+        let mut answers = Vec::new();
+        for statement in statements {
+            let context = &self.context;
+            let frame = self.runtime.block_on(async {
+                let plan = context.state().statement_to_plan(statement).await?;
+                context.execute_logical_plan(plan).await
+            });
+            answers.push(frame.map_err(|e| plain(&e))?);
+        }
+        let last = answers.len() - 1;
+        for (i, frame) in answers.into_iter().enumerate() {
+            // Definitions give nothing to print; of several answers only the last one goes to a file.
+            if frame.schema().fields().is_empty() && frame.schema().as_arrow().fields().is_empty() && i != last {
+                self.drain(frame)?;
+            } else if i == last || args.print.out.is_none() {
+                self.print(frame, &printing, args, io)?;
+            } else {
+                self.drain(frame)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drain(&self, frame: DataFrame) -> Result<()> {
+        self.runtime.block_on(frame.collect()).map(drop).map_err(|e| plain(&e))
+    }
+
+    fn print(&mut self, frame: DataFrame, printing: &Printing, args: &SqlArgs, io: &mut Io) -> Result<()> {
+        let began = Instant::now();
+        let started = self.runtime.block_on(async {
+            let task = Arc::new(frame.task_ctx());
+            let plan = frame.create_physical_plan().await?;
+            let rows = execute_stream(plan.clone(), task)?;
+            Ok((plan, rows))
+        });
+        let (plan, mut rows): (Arc<dyn ExecutionPlan>, SendableRecordBatchStream) = started.map_err(|e| plain(&e))?;
+        let schema = plain_schema(&rows.schema());
+        let cost = {
+            let plan = plan.clone();
+            move || cost(&explain(&plan))
+        };
+        if schema.fields().is_empty() {
+            while let Some(batch) = self.runtime.block_on(rows.next()) {
+                batch.map_err(|e| plain(&e))?;
+            }
+            return Ok(());
+        }
+        let subject = Subject { inputs: Vec::new(), cost: Box::new(cost) };
+        let mut printer = printing.start(&schema, subject, io, args.reading.memory)?;
+        let mut given = 0;
+        while let Some(batch) = self.runtime.block_on(rows.next()) {
+            let batch = plain_batch(&batch.map_err(|e| plain(&e))?, &schema)?;
+            given += batch.num_rows() as u64;
+            printer.write(&batch)?;
+        }
+        for note in printer.finish()? {
+            writeln!(io.stderr, "note: {note}")?;
+        }
+        if args.print.explain {
+            tell(&explain(&plan), &asked(&self.told, &self.stores.counts()), io)?;
+        }
+        self.told = self.stores.counts();
+        if let Some(out) = &args.print.out
+            && !args.script.json
+        {
+            let seconds = began.elapsed().as_secs_f64();
+            writeln!(io.stderr, "{}: {} in {seconds:.2} s", out.display(), plural(given, "row"))?;
+        }
+        Ok(())
+    }
+}
+
+fn dialect_of(name: &str) -> Box<dyn colkit_sql::datafusion::sql::sqlparser::dialect::Dialect> {
+    use colkit_sql::datafusion::sql::sqlparser::dialect::{GenericDialect, dialect_from_str};
+    dialect_from_str(name).unwrap_or_else(|| Box::new(GenericDialect {}))
+}
+
+/// A name that is taken as it stands: its dots do not separate catalogs, and its case is kept.
+fn file_name(name: &str) -> colkit_sql::datafusion::common::TableReference {
+    colkit_sql::datafusion::common::TableReference::bare(name.to_owned())
+}
+
+/// The schema with text and bytes in the form that every format knows.
+fn plain_schema(schema: &Schema) -> SchemaRef {
+    let plain = |f: &Arc<Field>| f.as_ref().clone().with_data_type(without_views(f.data_type()));
+    Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()))
+}
+
+fn plain_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let plain = |(array, field): (&ArrayRef, &Arc<Field>)| match array.data_type() == field.data_type() {
+        true => Ok(array.clone()),
+        false => Ok(cast(array, field.data_type())?),
+    };
+    let columns = batch.columns().iter().zip(schema.fields()).map(plain).collect::<Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    // What a query promises about nulls it does not always keep.
+    Ok(RecordBatch::try_new_with_options(schema.clone(), columns, &options)?)
+}
+
+/// What was asked of stores between two counts.
+fn asked(before: &[(String, StoreCount)], after: &[(String, StoreCount)]) -> Vec<(String, StoreCount)> {
+    let since = |(name, now): &(String, StoreCount)| {
+        let then = before.iter().find(|(n, _)| n == name).map_or_else(StoreCount::default, |(_, c)| *c);
+        let count = StoreCount {
+            reads: now.reads - then.reads,
+            bytes: now.bytes - then.bytes,
+            heads: now.heads - then.heads,
+            lists: now.lists - then.lists,
+        };
+        (name.clone(), count)
+    };
+    after.iter().map(since).collect()
+}
+
+/// What the query read, for scripts.
+fn cost(reads: &[TableRead]) -> Vec<(&'static str, serde_json::Value)> {
+    let tables: Vec<_> = reads.iter().map(document).collect();
+    vec![
+        ("bytes_read", reads.iter().map(|r| r.bytes_read).sum::<u64>().into()),
+        ("requests", reads.iter().map(|r| r.requests).sum::<u64>().into()),
+        ("tables", tables.into()),
+    ]
+}
+
+fn document(read: &TableRead) -> serde_json::Value {
+    json!({
+        "table": read.table,
+        "files": read.files,
+        "partitions": read.partitions,
+        "splits": read.splits,
+        "splits_pruned": read.splits_pruned,
+        "rows_pruned": read.rows_pruned,
+        "ranges_planned": read.ranges_planned,
+        "requests_planned": read.requests_planned,
+        "bytes_planned": read.bytes_planned,
+        "requests": read.requests,
+        "bytes_read": read.bytes_read,
+        "rows_decoded": read.rows_decoded,
+        "rows_out": read.rows_out,
+    })
+}
+
+/// What the query planned to read and read, for people.
+fn tell(reads: &[TableRead], stores: &[(String, StoreCount)], io: &mut Io) -> Result<()> {
+    if reads.is_empty() {
+        writeln!(io.stderr, "read: nothing; the answer was known from what files say about themselves")?;
+    }
+    for r in reads {
+        let files = if r.files > 1 { format!(" and {} more", plural(r.files - 1, "file")) } else { String::new() };
+        writeln!(io.stderr, "{}{files}, by {}", io.stderr.bold(&r.table), plural(r.partitions, "partition"))?;
+        let (splits, pruned) = (plural(r.splits, "split"), plural(r.splits_pruned, "split"));
+        writeln!(io.stderr, "  plan: {splits}; {pruned} with {} ruled out", plural(r.rows_pruned, "row"))?;
+        let ranges = plural(r.ranges_planned, "byte range");
+        let requests = plural(r.requests_planned, "request");
+        writeln!(io.stderr, "  plan: {ranges} in {requests}, {}", plural(r.bytes_planned, "byte"))?;
+        let size = bytes(r.bytes_read);
+        writeln!(io.stderr, "  read: {} ({size}) in {}", plural(r.bytes_read, "byte"), plural(r.requests, "request"))?;
+        writeln!(io.stderr, "  rows: {} decoded, {} given", count(r.rows_decoded), count(r.rows_out))?;
+    }
+    for (name, c) in stores.iter().filter(|(name, c)| name != "file://" && *c != StoreCount::default()) {
+        let (reads, got) = (plural(c.reads, "range request"), plural(c.bytes, "byte"));
+        let (heads, lists) = (plural(c.heads, "size request"), plural(c.lists, "listing"));
+        writeln!(io.stderr, "{name}: {reads} with {got}, {heads}, {lists}, opening included")?;
+    }
+    Ok(())
+}
+
+impl Asking {
+    /// The tables that have names, with their columns.
+    fn names(&self) -> Vec<(String, Vec<String>)> {
+        let mut tables = Vec::new();
+        let catalogs = self.context.catalog_names();
+        let schemas = catalogs.iter().filter_map(|c| self.context.catalog(c)).flat_map(|c| {
+            let names = c.schema_names();
+            names
+                .into_iter()
+                .filter(|n| n != "information_schema")
+                .filter_map(move |n| c.schema(&n))
+                .collect::<Vec<_>>()
+        });
+        for schema in schemas {
+            for name in schema.table_names() {
+                let table = self.runtime.block_on(schema.table(&name)).ok().flatten();
+                let columns = table.map(|t| t.schema().fields().iter().map(|f| f.name().clone()).collect());
+                tables.push((name, columns.unwrap_or_default()));
+            }
+        }
+        tables.sort();
+        tables
+    }
+
+    /// The columns of a table or file.
+    fn schema_of(&self, name: &str) -> Result<SchemaRef> {
+        let table = self.runtime.block_on(self.context.table_provider(file_name(name)));
+        Ok(table.map_err(|e| plain(&e))?.schema())
+    }
+}

@@ -1,0 +1,138 @@
+//! The interactive shell: lines with history and completion, statements over several lines, and a few commands.
+
+use super::Asking;
+use super::complete::Words;
+use crate::args::SqlArgs;
+use crate::human::plural;
+use crate::{Io, Outcome, report};
+use colkit::{Error, Result};
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{Config, Editor};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+const HELP: &str = "\
+Statements end with ; and may go over several lines. Tables are names in single quotes:
+  SELECT * FROM 'trades.at1' LIMIT 10;
+
+  .help                 this
+  .tables               the tables that have names
+  .schema NAME          the columns of a table or file
+  .table NAME PATH      let a name stand for a file, pattern, folder or URL
+  .timer on|off         tell how long statements take
+  .explain on|off       tell what statements read
+  .quit                 leave; Ctrl-D does too
+
+Tab completes keywords, tables, columns and files. Ctrl-C drops what is being typed.
+";
+
+pub fn run(asking: &mut Asking, args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
+    let config = Config::builder().auto_add_history(true).history_ignore_space(true).build();
+    let failed = |e: ReadlineError| Error::request("no_terminal", format!("the terminal cannot be used: {e}"));
+    let mut editor: Editor<Words, FileHistory> = Editor::with_config(config).map_err(failed)?;
+    editor.set_helper(Some(Words::default()));
+    let history = history_file();
+    if let Some(file) = &history {
+        // The first time there is none.
+        let _ = editor.load_history(file);
+    }
+    writeln!(io.stdout, "colkit {}: statements end with ; and .help says more", env!("CARGO_PKG_VERSION"))?;
+    let mut settings = Settings { timer: true, explain: args.print.explain };
+    loop {
+        io.flush()?;
+        if let Some(words) = editor.helper_mut() {
+            words.learn(&asking.names());
+        }
+        let line = match editor.readline("sql> ") {
+            Ok(line) => line,
+            Err(ReadlineError::Interrupted) => continue,
+            Err(ReadlineError::Eof) => break,
+            Err(error) => return Err(failed(error)),
+        };
+        let line = line.trim();
+        let outcome = match line.strip_prefix('.') {
+            _ if line.is_empty() => continue,
+            Some("quit" | "exit") => break,
+            Some(command) => settings.command(command, asking, io),
+            None => settings.statement(line, asking, args, io),
+        };
+        if let Err(error) = outcome {
+            io.flush()?;
+            report::error(&error, false, &mut io.stderr);
+        }
+    }
+    if let Some(file) = &history {
+        let saved = file.parent().map(std::fs::create_dir_all).transpose().is_ok() && editor.save_history(file).is_ok();
+        if !saved {
+            writeln!(io.stderr, "note: the history could not be kept in {}", file.display())?;
+        }
+    }
+    Ok(Outcome::Yes)
+}
+
+/// Where what was typed is remembered.
+fn history_file() -> Option<PathBuf> {
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
+    let state = state.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state")))?;
+    Some(state.join("colkit").join("sql-history"))
+}
+
+struct Settings {
+    timer: bool,
+    explain: bool,
+}
+
+impl Settings {
+    fn statement(&self, text: &str, asking: &mut Asking, args: &SqlArgs, io: &mut Io) -> Result<()> {
+        let began = Instant::now();
+        let mut print = args.print.clone();
+        print.explain = self.explain;
+        let args = SqlArgs {
+            query: None,
+            file: None,
+            tables: Vec::new(),
+            spill_dir: None,
+            print,
+            script: args.script.clone(),
+            reading: args.reading.clone(),
+        };
+        asking.ask(text, &args, io)?;
+        if self.timer {
+            writeln!(io.stderr, "{:.3} s", began.elapsed().as_secs_f64())?;
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, command: &str, asking: &mut Asking, io: &mut Io) -> Result<()> {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let switch = |value: &str| match value {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            other => Err(Error::request("bad_command", format!("expected on or off, found {other:?}"))),
+        };
+        match words.as_slice() {
+            ["help"] => io.stdout.write_all(HELP.as_bytes())?,
+            ["tables"] => {
+                for (name, columns) in asking.names() {
+                    writeln!(io.stdout, "{name}  ({})", plural(columns.len() as u64, "column"))?;
+                }
+            }
+            ["schema", name] => {
+                for field in asking.schema_of(name.trim_matches(['\'', '"', ';']))?.fields() {
+                    let nullable = if field.is_nullable() { "" } else { ", never null" };
+                    writeln!(io.stdout, "{}: {}{nullable}", field.name(), colkit::type_name(field.data_type()))?;
+                }
+            }
+            ["table", name, path] => asking.call(name, path.trim_matches(['\'', '"', ';']), io)?,
+            ["timer", value] => self.timer = switch(value)?,
+            ["explain", value] => self.explain = switch(value)?,
+            _ => {
+                return Err(Error::request("bad_command", format!("there is no command .{command}"))
+                    .hint(".help lists the commands"));
+            }
+        }
+        Ok(())
+    }
+}

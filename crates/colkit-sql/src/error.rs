@@ -1,0 +1,33 @@
+//! Errors on their way from colkit to DataFusion and back.
+
+use colkit::{Class, Error};
+use datafusion::error::DataFusionError;
+
+/// An error of ours as DataFusion carries it.
+pub(crate) fn told(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// What DataFusion says, as an error of ours. One that was ours to begin with comes back as it was, out of whatever
+/// operators have wrapped around it.
+pub fn plain(error: &DataFusionError) -> Error {
+    // What follows is advice for the authors of DataFusion.
+    let message = || {
+        let message = error.strip_backtrace();
+        message.split("\nThis issue was likely caused by").next().unwrap_or_default().to_owned()
+    };
+    match error.find_root() {
+        DataFusionError::External(root) => match root.downcast_ref::<Error>() {
+            Some(ours) => ours.again(),
+            None => Error::data("query_failed", message()),
+        },
+        DataFusionError::SQL(..) | DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {
+            Error::request("bad_sql", message())
+        }
+        DataFusionError::NotImplemented(_) => Error::unsupported("not_implemented", message()),
+        DataFusionError::ResourcesExhausted(_) => Error::new(Class::Limit, "out_of_memory", message())
+            .hint("--memory gives the query more; --spill-dir names a folder with room for what does not fit"),
+        DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => Error::new(Class::Io, "io", message()),
+        _ => Error::data("query_failed", message()),
+    }
+}

@@ -1,0 +1,169 @@
+//! Sessions that know our formats, by name and by content, and stores by URL.
+
+use crate::error::told;
+use crate::format::{ColkitFormat, ColkitFormatFactory};
+use crate::table::ColkitTable;
+use crate::tables::Tables;
+use async_trait::async_trait;
+use colkit::Opening;
+use colkit_store::Stores;
+use datafusion::catalog::{DynamicFileCatalog, Session, TableProvider, TableProviderFactory, UrlTableFactory};
+use datafusion::common::plan_datafusion_err;
+use datafusion::datasource::listing_table_factory::ListingTableFactory;
+use datafusion::error::Result;
+use datafusion::execution::context::SessionState;
+use datafusion::execution::object_store::ObjectStoreRegistry;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::logical_expr::CreateExternalTable;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use object_store::ObjectStore;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use url::Url;
+
+/// How to start a session of our own.
+#[derive(Clone, Default)]
+pub struct Sessions {
+    /// How files are opened: known formats, limits, how text is read.
+    pub opening: Opening,
+    /// Memory that queries may hold, in bytes; what does not fit is spilled. `None` sets no limit.
+    pub memory: Option<u64>,
+    /// Where to spill; `None` is the system's folder for temporary files.
+    pub spill_folder: Option<PathBuf>,
+    /// Stores, by URL.
+    pub stores: Stores,
+}
+
+impl Sessions {
+    /// Starts a session.
+    pub fn start(&self) -> Result<SessionContext> {
+        let config = SessionConfig::new()
+            .with_information_schema(true)
+            .with_target_partitions(self.opening.threads.max(1))
+            // Counts and bounds of files are a matter of their footers, which have been read already.
+            .with_collect_statistics(true);
+        let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(ByUrl(self.stores.clone())));
+        if let Some(memory) = self.memory {
+            runtime = runtime.with_memory_limit(usize::try_from(memory).unwrap_or(usize::MAX), 1.0);
+        }
+        if let Some(folder) = &self.spill_folder {
+            runtime = runtime.with_temp_file_path(folder);
+        }
+        let context = SessionContext::new_with_config_rt(config, runtime.build_arc()?);
+        Ok(context.with_colkit_opening(self.opening.clone()))
+    }
+}
+
+/// What colkit adds to anybody's session.
+pub trait ColkitSession: Sized {
+    /// Registers our formats, so that `CREATE EXTERNAL TABLE t STORED AS LANCE LOCATION 's3://...'` and names of files
+    /// (`SELECT * FROM 'trades.at1'`) work. Files are then recognised by their content, whatever their names.
+    ///
+    /// ```
+    /// # use datafusion::prelude::*;
+    /// # use colkit_sql::ColkitSession;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> datafusion::error::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("t.csv");
+    /// # std::fs::write(&path, "id,price\n1,2.5\n2,4.5\n")?;
+    /// let context = SessionContext::new().with_colkit();
+    /// let rows = context.sql(&format!("SELECT avg(price) FROM '{}'", path.display())).await?.collect().await?;
+    /// assert_eq!(rows[0].num_rows(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn with_colkit(self) -> Self {
+        self.with_colkit_opening(Opening::default())
+    }
+
+    /// The same, with files opened like this.
+    fn with_colkit_opening(self, opening: Opening) -> Self;
+}
+
+impl ColkitSession for SessionContext {
+    fn with_colkit_opening(self, opening: Opening) -> Self {
+        let native = opening.registry.native_formats();
+        let by_content = ColkitFormat::new(Arc::new(Tables::new(opening)), None);
+        {
+            let state = self.state_ref();
+            let mut state = state.write();
+            for format in native {
+                let format = ColkitFormat::new(by_content.tables().clone(), Some(format.name()));
+                let name = datafusion::datasource::file_format::FileFormat::get_ext(&format).to_ascii_uppercase();
+                // A format of the same name that somebody registered before stays theirs.
+                if state.register_file_format(Arc::new(ColkitFormatFactory(format)), false).is_ok() {
+                    state.table_factories_mut().insert(name, Arc::new(ExternalTables));
+                }
+            }
+        }
+        let names = Arc::new(Names { format: by_content, session: OnceLock::new() });
+        let catalogs = DynamicFileCatalog::new(self.state().catalog_list().clone(), names.clone());
+        let id = self.session_id();
+        let builder = self.into_state_builder().with_session_id(id).with_catalog_list(Arc::new(catalogs));
+        let context: SessionContext = builder.build().into();
+        let session = context.state_weak_ref();
+        let _ = names.session.set(Box::new(move || session.upgrade().map(|s| s.read().clone())));
+        context
+    }
+}
+
+/// Turns names of files into tables.
+struct Names {
+    format: ColkitFormat,
+    /// The session they are names of, which holds them in turn.
+    session: OnceLock<Box<dyn Fn() -> Option<SessionState> + Send + Sync>>,
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Names").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl UrlTableFactory for Names {
+    /// A name that looks like a file's is one, and what is wrong with it is said. Other names may be those of tables.
+    async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let looks_like_a_file = name.contains(['/', '.', '*', '?', '[']) || std::path::Path::new(name).exists();
+        if !looks_like_a_file {
+            return Ok(None);
+        }
+        let state = self.session.get().and_then(|session| session());
+        let state = state.ok_or_else(|| plan_datafusion_err!("the session has ended"))?;
+        let table = ColkitTable::open(name, self.format.clone(), &state).await?;
+        Ok(Some(Arc::new(table)))
+    }
+}
+
+/// `CREATE EXTERNAL TABLE`.
+#[derive(Debug)]
+struct ExternalTables;
+
+#[async_trait]
+impl TableProviderFactory for ExternalTables {
+    async fn create(&self, state: &dyn Session, command: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
+        let files = ListingTableFactory::new().create(state, command).await?;
+        Ok(Arc::new(ColkitTable::new(files, command.locations.join(", "))))
+    }
+}
+
+/// Stores by URL, made when first asked for.
+struct ByUrl(Stores);
+
+impl fmt::Debug for ByUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ByUrl").finish_non_exhaustive()
+    }
+}
+
+impl ObjectStoreRegistry for ByUrl {
+    fn register_store(&self, url: &Url, store: Arc<dyn ObjectStore>) -> Option<Arc<dyn ObjectStore>> {
+        self.0.register(url, store)
+    }
+
+    fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
+        self.0.store(url).map_err(told)
+    }
+}

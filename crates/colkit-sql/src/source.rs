@@ -1,0 +1,136 @@
+//! How DataFusion reads our files: columns and filters are pushed down to here, and the parts of a file handed out.
+
+use crate::metrics::ReadMetrics;
+use crate::opener::Opener;
+use crate::tables::Tables;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::physical_plan::{FileOpener, FileScanConfig, FileSource};
+use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::error::Result;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::{PhysicalExpr, conjunction};
+use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
+use object_store::ObjectStore;
+use std::fmt;
+use std::sync::Arc;
+
+/// Files of colkit's formats as DataFusion scans them.
+///
+/// Columns are read as asked for. Filters on columns of the files are applied exactly, so nothing above needs to repeat
+/// them; those that have a counterpart also rule out parts of the files before they are read, again and again while
+/// they tighten.
+#[derive(Clone)]
+pub struct ColkitSource {
+    tables: Arc<Tables>,
+    format: Option<&'static str>,
+    schema: TableSchema,
+    projection: SplitProjection,
+    filter: Option<Arc<dyn PhysicalExpr>>,
+    batch_rows: usize,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl ColkitSource {
+    pub(crate) fn new(tables: Arc<Tables>, format: Option<&'static str>, schema: TableSchema) -> Self {
+        ColkitSource {
+            tables,
+            format,
+            projection: SplitProjection::unprojected(&schema),
+            schema,
+            filter: None,
+            batch_rows: 8192,
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// The format, if it was named rather than left to be recognised.
+    pub fn format(&self) -> Option<&'static str> {
+        self.format
+    }
+}
+
+impl FileSource for ColkitSource {
+    fn create_file_opener(
+        &self,
+        store: Arc<dyn ObjectStore>,
+        _: &FileScanConfig,
+        partition: usize,
+    ) -> Result<Arc<dyn FileOpener>> {
+        let opener = Arc::new(Opener {
+            tables: self.tables.clone(),
+            store,
+            format: self.format,
+            file_schema: self.schema.file_schema().clone(),
+            columns: self.projection.file_indices.clone(),
+            filter: self.filter.clone(),
+            batch_rows: self.batch_rows,
+            metrics: ReadMetrics::new(&self.metrics, partition),
+        });
+        ProjectionOpener::try_new(self.projection.clone(), opener, self.schema.file_schema())
+    }
+
+    fn table_schema(&self) -> &TableSchema {
+        &self.schema
+    }
+
+    fn with_batch_size(&self, batch_rows: usize) -> Arc<dyn FileSource> {
+        Arc::new(ColkitSource { batch_rows, ..self.clone() })
+    }
+
+    fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
+        self.filter.clone()
+    }
+
+    fn projection(&self) -> Option<&ProjectionExprs> {
+        Some(&self.projection.source)
+    }
+
+    fn metrics(&self) -> &ExecutionPlanMetricsSet {
+        &self.metrics
+    }
+
+    fn file_type(&self) -> &str {
+        self.format.unwrap_or("colkit")
+    }
+
+    fn fmt_extra(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.filter {
+            Some(filter) => write!(f, ", predicate={filter}"),
+            None => Ok(()),
+        }
+    }
+
+    fn try_pushdown_filters(
+        &self,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        _: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
+        let columns = self.schema.file_schema().fields().len();
+        let ours = |f: &Arc<dyn PhysicalExpr>| collect_columns(f).iter().all(|c| c.index() < columns);
+        let answer = |f| if ours(f) { PushedDown::Yes } else { PushedDown::No };
+        let answers: Vec<PushedDown> = filters.iter().map(answer).collect();
+        let accepted = filters.into_iter().filter(ours);
+        let filter = conjunction(self.filter.iter().cloned().chain(accepted));
+        let source = ColkitSource { filter: Some(filter), ..self.clone() };
+        Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers).with_updated_node(Arc::new(source)))
+    }
+
+    fn try_pushdown_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn FileSource>>> {
+        let merged = self.projection.source.try_merge(projection)?;
+        let projection = SplitProjection::new(self.schema.file_schema(), &merged);
+        Ok(Some(Arc::new(ColkitSource { projection, ..self.clone() })))
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        let projected = self.projection.source.iter().map(|p| &p.expr);
+        apply_expression_roots(projected.chain(self.filter.iter()), f)
+    }
+}

@@ -1,0 +1,149 @@
+//! Files as tables: a file, several, a pattern, a folder or a URL.
+
+use crate::error::told;
+use crate::format::ColkitFormat;
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{ScanArgs, ScanResult, Session, TableProvider};
+use datafusion::common::{Constraints, Statistics};
+use datafusion::datasource::TableType;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::context::SessionState;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
+use datafusion::physical_plan::ExecutionPlan;
+use futures::TryStreamExt;
+use std::sync::Arc;
+
+/// A table of files in colkit's formats.
+///
+/// DataFusion's own listing of files does the work; this type of its own is what a cluster can tell apart and send.
+#[derive(Debug)]
+pub struct ColkitTable {
+    files: Arc<dyn TableProvider>,
+    name: String,
+}
+
+impl ColkitTable {
+    pub(crate) fn new(files: Arc<dyn TableProvider>, name: String) -> Self {
+        ColkitTable { files, name }
+    }
+
+    /// What it was asked for by: a path, a pattern or a URL.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The table of the files that `name` stands for: a path, a pattern such as `part-*.csv`, a folder, or a URL of any of
+    /// these. Files are recognised by their content.
+    pub(crate) async fn open(name: &str, format: ColkitFormat, state: &SessionState) -> Result<Self> {
+        let not_found = |what: String| told(colkit::Error::new(colkit::Class::Io, "not_found", what).file(name));
+        let url = location(name)?;
+        let store = state.runtime_env().object_store(&url)?;
+        let mut files = url.list_all_files(state, store.as_ref(), "").await?;
+        // Hidden files and notes such as _SUCCESS are nobody's rows.
+        let hidden = |path: &object_store::path::Path| path.filename().is_some_and(|n| n.starts_with(['.', '_']));
+        let mut found = Vec::new();
+        while let Some(file) = files.try_next().await? {
+            if file.size > 0 && (!url.is_collection() || !hidden(&file.location)) {
+                found.push(file);
+            }
+        }
+        let Some(first) = found.first() else {
+            let what = if url.is_collection() { "no files are there" } else { "there is no such file, or it is empty" };
+            return Err(not_found(what.into()));
+        };
+        // A folder may hold other things beside the table; those of the first file's kind are it.
+        let extension = match (url.is_folder(), first.location.extension()) {
+            (true, Some(extension)) => format!(".{extension}"),
+            _ => String::new(),
+        };
+        let kind = |f: &object_store::ObjectMeta| f.location.as_ref().ends_with(&extension);
+        let objects: Vec<_> = found.into_iter().filter(kind).collect();
+        let options = ListingOptions::new(Arc::new(format)).with_file_extension(extension);
+        let options = if url.is_collection() { with_partitions(options, state, &url).await } else { options };
+        let schema = options.format.infer_schema(state, &store, &objects).await?;
+        let config = ListingTableConfig::new(url.clone()).with_listing_options(options).with_schema(schema);
+        Ok(Self::new(Arc::new(ListingTable::try_new(config)?), name.to_owned()))
+    }
+}
+
+/// Folders called `year=2024` are columns.
+async fn with_partitions(options: ListingOptions, state: &SessionState, url: &ListingTableUrl) -> ListingOptions {
+    use datafusion::arrow::datatypes::DataType;
+    match options.infer_partitions(state, url).await {
+        Ok(columns) if !columns.is_empty() => {
+            options.with_table_partition_cols(columns.into_iter().map(|c| (c, DataType::Utf8)).collect())
+        }
+        _ => options,
+    }
+}
+
+/// What the name stands for. Paths are looked for from here; a folder ends with a slash.
+fn location(name: &str) -> Result<ListingTableUrl> {
+    if name.contains("://") {
+        // A pattern begins with the first part of the path that has a wildcard in it.
+        let Some(wildcard) = name.find(['*', '?', '[']) else { return ListingTableUrl::parse(name) };
+        let start = name.get(..wildcard).and_then(|before| before.rfind('/')).map_or(0, |slash| slash + 1);
+        let (folder, pattern) = name.split_at(start);
+        return ListingTableUrl::parse(folder)?.with_glob(pattern);
+    }
+    let whole = std::path::absolute(name).map_err(DataFusionError::IoError)?;
+    let text = whole.to_string_lossy().into_owned();
+    ListingTableUrl::parse(if whole.is_dir() && !text.ends_with('/') { format!("{text}/") } else { text })
+}
+
+#[async_trait]
+impl TableProvider for ColkitTable {
+    fn schema(&self) -> SchemaRef {
+        self.files.schema()
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        self.files.constraints()
+    }
+
+    fn table_type(&self) -> TableType {
+        self.files.table_type()
+    }
+
+    fn get_table_definition(&self) -> Option<&str> {
+        self.files.get_table_definition()
+    }
+
+    fn get_column_default(&self, column: &str) -> Option<&Expr> {
+        self.files.get_column_default(column)
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.files.scan(state, projection, filters, limit).await
+    }
+
+    async fn scan_with_args<'a>(&self, state: &dyn Session, args: ScanArgs<'a>) -> Result<ScanResult> {
+        self.files.scan_with_args(state, args).await
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        self.files.supports_filters_pushdown(filters)
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        self.files.statistics()
+    }
+
+    async fn insert_into(
+        &self,
+        state: &dyn Session,
+        input: Arc<dyn ExecutionPlan>,
+        op: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.files.insert_into(state, input, op).await
+    }
+}

@@ -1,0 +1,154 @@
+//! Open files, each opened once however many partitions and queries read it.
+
+use crate::error::told;
+use arrow::datatypes::{DataType, SchemaRef};
+use colkit::drive::store::Remote;
+use colkit::{Opening, Scan, Split, Table, recognition};
+use datafusion::error::Result;
+use object_store::{ObjectMeta, ObjectStore};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::OnceCell;
+
+/// A file that is open.
+pub(crate) struct OpenTable {
+    pub name: String,
+    pub table: Arc<dyn Table>,
+    pub bytes: Remote,
+    /// Whether its types were inferred from text.
+    pub is_text: bool,
+}
+
+impl OpenTable {
+    /// The units of work of a scan.
+    pub async fn splits(&self, scan: &Scan) -> Result<Vec<Split>> {
+        let machine = self.table.splits(scan).map_err(|e| told(e.file(self.name.clone())))?;
+        self.bytes.run(machine).await.map_err(|e| told(e.file(self.name.clone())))
+    }
+}
+
+/// The open files of a session, and how files are opened.
+pub(crate) struct Tables {
+    opening: Opening,
+    open: Mutex<HashMap<Key, Arc<OnceCell<Arc<OpenTable>>>>>,
+}
+
+/// Files kept open at most. Beyond it all are forgotten: queries over that many files do not come back soon.
+const MOST_OPEN: usize = 4096;
+
+/// Bytes that opening a file in a store may fetch in vain: fewer would be a request more.
+const PREFETCH: u64 = 64 << 10;
+
+/// Which version of which file, read how.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    /// The store's address in memory, which the open file keeps alive.
+    store: usize,
+    path: String,
+    size: u64,
+    modified: i64,
+    e_tag: Option<String>,
+    format: Option<&'static str>,
+    types: Option<Vec<(String, DataType)>>,
+}
+
+impl Tables {
+    pub fn new(opening: Opening) -> Self {
+        Tables { opening, open: Mutex::default() }
+    }
+
+    /// Opens a file: of the format named or, without a name, of whichever its content shows.
+    pub async fn open(
+        &self,
+        store: &Arc<dyn ObjectStore>,
+        object: &ObjectMeta,
+        format: Option<&'static str>,
+    ) -> Result<Arc<OpenTable>> {
+        self.open_with(store, object, format, None).await
+    }
+
+    /// Opens a file to be read with the columns of `schema`. Text is read to the types that are wanted of it.
+    pub async fn open_as(
+        &self,
+        store: &Arc<dyn ObjectStore>,
+        object: &ObjectMeta,
+        format: Option<&'static str>,
+        schema: &SchemaRef,
+    ) -> Result<Arc<OpenTable>> {
+        let open = self.open(store, object, format).await?;
+        let own = open.table.schema();
+        let differs = |name: &str, wanted: &DataType| own.field_with_name(name).is_ok_and(|f| f.data_type() != wanted);
+        if !open.is_text || !schema.fields().iter().any(|f| differs(f.name(), f.data_type())) {
+            return Ok(open);
+        }
+        let has = |f: &&arrow::datatypes::FieldRef| own.field_with_name(f.name()).is_ok();
+        let types = schema.fields().iter().filter(has).map(|f| (f.name().clone(), f.data_type().clone())).collect();
+        self.open_with(store, object, format, Some(types)).await
+    }
+
+    async fn open_with(
+        &self,
+        store: &Arc<dyn ObjectStore>,
+        object: &ObjectMeta,
+        format: Option<&'static str>,
+        types: Option<Vec<(String, DataType)>>,
+    ) -> Result<Arc<OpenTable>> {
+        let key = Key {
+            store: Arc::as_ptr(store).cast::<()>().addr(),
+            path: object.location.to_string(),
+            size: object.size,
+            modified: object.last_modified.timestamp_micros(),
+            e_tag: object.e_tag.clone(),
+            format,
+            types: types.clone(),
+        };
+        let cell = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            if open.len() >= MOST_OPEN && !open.contains_key(&key) {
+                open.clear();
+            }
+            open.entry(key).or_default().clone()
+        };
+        cell.get_or_try_init(|| self.open_anew(store, object, format, types)).await.cloned()
+    }
+
+    async fn open_anew(
+        &self,
+        store: &Arc<dyn ObjectStore>,
+        object: &ObjectMeta,
+        format: Option<&'static str>,
+        types: Option<Vec<(String, DataType)>>,
+    ) -> Result<Arc<OpenTable>> {
+        let name = object.location.to_string();
+        let named = |e: colkit::Error| told(e.file(name.clone()));
+        let mut opening = self.opening.clone();
+        opening.text = opening.text.with_types(types.unwrap_or_default());
+        let path = object.location.clone();
+        // The only store that keeps objects as files says so by its name.
+        let bytes = match store.to_string().starts_with("LocalFileSystem") {
+            true => Remote::local(store.clone(), path).await.map_err(named)?,
+            false => {
+                opening.read.prefetch = PREFETCH;
+                Remote::new(store.clone(), path)
+            }
+        };
+        let format = match format.or(opening.from.as_deref()) {
+            Some(name) => opening.registry.named(name, &opening.text).map_err(named)?,
+            None => {
+                let extension = object.location.extension().map(str::to_ascii_lowercase);
+                let formats = opening.registry.formats(&opening.text);
+                bytes.run(recognition(object.size, &formats, extension.as_deref())).await.map_err(named)?
+            }
+        };
+        let table = bytes.run(format.open(object.size, &opening.read)).await.map_err(named)?;
+        let is_text = opening.registry.is_text(format.name());
+        Ok(Arc::new(OpenTable { name, table, bytes, is_text }))
+    }
+}
+
+impl fmt::Debug for Tables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tables").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,49 @@
+//! Files in object stores, wherever a path could stand: `s3://`, `gs://`, `az://`, `http://`, `https://` and `file://`.
+//!
+//! ```text
+//! counted what was asked of a store
+//! stores  from a URL to its store, with the credentials of the environment; one store per bucket or host
+//! object  one object as a source of bytes: range requests, those that lie close together in one
+//! upload  one object as a sink: in parts, visible only when complete
+//! ```
+//!
+//! Reads and writes here are blocking, as [`Source`](colkit_core::Source) and [`Sink`](colkit_core::Sink) are; a small
+//! runtime of this crate's own does the waiting. Async programs use the stores with
+//! [`Remote`](colkit_core::drive::store::Remote) instead.
+
+#![forbid(unsafe_code)]
+
+mod counted;
+mod object;
+mod stores;
+mod upload;
+
+pub use counted::StoreCount;
+pub use object::ObjectSource;
+pub use stores::{Location, Stores, is_url};
+pub use upload::UploadSink;
+
+use colkit_core::{Error, Result};
+use std::sync::OnceLock;
+use tokio::runtime::{Builder, Runtime};
+
+/// The runtime that waits for stores.
+fn runtime() -> Result<&'static Runtime> {
+    static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
+    let start = || Builder::new_multi_thread().worker_threads(2).thread_name("colkit-store").enable_all().build();
+    RUNTIME.get_or_init(start).as_ref().map_err(|e| Error::from(std::io::Error::new(e.kind(), e.to_string())))
+}
+
+/// What a store says went wrong with the object called `name`.
+fn failed(name: &str, error: object_store::Error) -> Error {
+    use object_store::Error as E;
+    let (code, hint) = match &error {
+        E::NotFound { .. } => ("not_found", "check the name: stores are particular about case and slashes"),
+        E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
+            ("not_allowed", "credentials are taken from the environment, such as AWS_ACCESS_KEY_ID")
+        }
+        E::NotSupported { .. } | E::NotImplemented { .. } => ("not_possible", "this kind of store cannot do that"),
+        _ => ("object_store", "the store or the way to it failed; trying again may help"),
+    };
+    Error::new(colkit_core::Class::Io, code, error.to_string()).file(name).hint(hint).caused_by(error)
+}

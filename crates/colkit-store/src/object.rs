@@ -1,0 +1,44 @@
+//! One object as a source of bytes.
+
+use crate::{Location, runtime};
+use bytes::Bytes;
+use colkit_core::drive::store::Remote;
+use colkit_core::{ByteRange, Error, Result, Source};
+
+/// An object, read by range requests.
+pub struct ObjectSource {
+    remote: Remote,
+    size: u64,
+    name: String,
+}
+
+impl ObjectSource {
+    /// The object at `location`; its store is asked how large it is.
+    pub fn open(location: &Location) -> Result<Self> {
+        let remote = Remote::new(location.store.clone(), location.path.clone());
+        let name = location.url.to_string();
+        let head = runtime()?.block_on(object_store::ObjectStoreExt::head(location.store.as_ref(), &location.path));
+        let size = head.map_err(|e| crate::failed(&name, e))?.size;
+        Ok(ObjectSource { remote, size, name })
+    }
+}
+
+impl Source for ObjectSource {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn gap(&self) -> u64 {
+        self.remote.gap
+    }
+
+    fn read(&self, range: ByteRange) -> Result<Bytes> {
+        let bytes = self.read_each(&[range])?.pop();
+        bytes.ok_or_else(|| Error::request("nothing_read", "the store answered with nothing"))
+    }
+
+    fn read_each(&self, requests: &[ByteRange]) -> Result<Vec<Bytes>> {
+        let fetch = runtime()?.block_on(self.remote.fetch(requests));
+        fetch.map_err(|e| e.file(self.name.clone()))
+    }
+}

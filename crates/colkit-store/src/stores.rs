@@ -1,0 +1,138 @@
+//! From a URL to its store.
+
+use crate::counted::{Counted, StoreCount};
+use crate::failed;
+use colkit_core::{Error, Result};
+use object_store::path::Path;
+use object_store::{ObjectStore, parse_url_opts};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use url::Url;
+
+/// The stores of a program: one per bucket or host, made when first asked for.
+///
+/// Credentials, regions and endpoints come from the usual variables of the environment (`AWS_ACCESS_KEY_ID`,
+/// `AWS_ENDPOINT_URL`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, ...). An endpoint that is named with
+/// `http://` is taken at its word.
+#[derive(Clone, Default)]
+pub struct Stores {
+    known: Arc<Mutex<HashMap<String, Arc<Counted>>>>,
+}
+
+/// An object: its store and its place there.
+#[derive(Clone)]
+pub struct Location {
+    /// The URL, for messages.
+    pub url: Url,
+    /// The store.
+    pub store: Arc<dyn ObjectStore>,
+    /// The place in it.
+    pub path: Path,
+}
+
+/// Whether this is a URL of an object store rather than a path. `c:\x` and `a:b` are paths.
+pub fn is_url(text: &str) -> bool {
+    const SCHEMES: [&str; 12] =
+        ["s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", "http", "https", "file", "memory"];
+    text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()))
+}
+
+impl Stores {
+    /// The stores that all of this program shares.
+    pub fn shared() -> &'static Stores {
+        static SHARED: std::sync::OnceLock<Stores> = std::sync::OnceLock::new();
+        SHARED.get_or_init(Stores::default)
+    }
+
+    /// Where the object of this URL is.
+    pub fn locate(&self, url: &str) -> Result<Location> {
+        let parsed = Url::parse(url).map_err(|e| {
+            Error::request("bad_url", format!("{url} is not a URL: {e}"))
+                .hint("objects are named like s3://bucket/folder/file.lance")
+        })?;
+        let (_, path) = object_store::ObjectStoreScheme::parse(&parsed).map_err(|e| failed(url, e.into()))?;
+        let store = self.store(&parsed)?;
+        Ok(Location { url: parsed, store, path })
+    }
+
+    /// The store of this URL.
+    pub fn store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
+        let key = key(url);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = known.get(&key) {
+            return Ok(store.clone());
+        }
+        let (store, _) = parse_url_opts(url, settings(url, std::env::vars())).map_err(|e| failed(url.as_str(), e))?;
+        let store = Arc::new(Counted::new(store.into()));
+        known.insert(key, store.clone());
+        Ok(store)
+    }
+
+    /// Uses `store` for every URL of the same scheme and host. Returns the one used so far.
+    pub fn register(&self, url: &Url, store: Arc<dyn ObjectStore>) -> Option<Arc<dyn ObjectStore>> {
+        let before =
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key(url), Arc::new(Counted::new(store)));
+        before.map(|b| b as Arc<dyn ObjectStore>)
+    }
+
+    /// What was asked of each store so far, by the beginning of its URLs.
+    pub fn counts(&self) -> Vec<(String, StoreCount)> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts: Vec<_> = known.iter().map(|(key, store)| (key.clone(), store.count())).collect();
+        counts.sort_by(|a, b| a.0.cmp(&b.0));
+        counts
+    }
+}
+
+/// What URLs of one store have in common.
+fn key(url: &Url) -> String {
+    format!("{}://{}", url.scheme(), &url[url::Position::BeforeHost..url::Position::AfterPort])
+}
+
+/// The settings of a store: what the environment says, and that plain HTTP is meant where it is asked for.
+fn settings(url: &Url, environment: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let mut settings: Vec<(String, String)> = environment.collect();
+    let plain = |(key, value): &(String, String)| key.starts_with("AWS_ENDPOINT") && value.starts_with("http://");
+    if url.scheme() == "http" || settings.iter().any(plain) {
+        settings.push(("allow_http".into(), "true".into()));
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_and_paths() {
+        for url in ["s3://b/x", "gs://b/x", "az://c/x", "http://h/x", "HTTPS://h/x", "file:///x"] {
+            assert!(is_url(url), "{url}");
+        }
+        for path in ["x.lance", "c:\\x", "a:b", "s3:/x", "odd://x", "/s3://x"] {
+            assert!(!is_url(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn one_store_for_each_host() {
+        let stores = Stores::default();
+        let a = stores.locate("http://127.0.0.1:1/x/y.csv").unwrap();
+        let b = stores.locate("http://127.0.0.1:1/z.csv").unwrap();
+        let c = stores.locate("http://127.0.0.1:2/z.csv").unwrap();
+        assert!(Arc::ptr_eq(&a.store, &b.store) && !Arc::ptr_eq(&a.store, &c.store));
+        assert_eq!(a.path.as_ref(), "x/y.csv");
+        assert_eq!(stores.locate("s3//x").err().unwrap().code(), "bad_url");
+    }
+
+    #[test]
+    fn plain_http_only_where_it_is_asked_for() {
+        let allowed = |url: &str, key: &str, value: &str| {
+            let environment = [(key.to_owned(), value.to_owned())];
+            let settings = settings(&Url::parse(url).unwrap(), environment.into_iter());
+            settings.iter().any(|(k, v)| k == "allow_http" && v == "true")
+        };
+        assert!(allowed("http://h/x", "HOME", "/"));
+        assert!(allowed("s3://b/x", "AWS_ENDPOINT_URL", "http://127.0.0.1:9000"));
+        assert!(!allowed("s3://b/x", "AWS_ENDPOINT_URL", "https://minio.example"));
+    }
+}

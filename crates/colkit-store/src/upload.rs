@@ -1,0 +1,113 @@
+//! One object as a sink.
+
+use crate::{Location, failed, runtime};
+use bytes::Bytes;
+use colkit_core::{Error, Result, Sink};
+use object_store::buffered::BufWriter;
+use tokio::io::AsyncWriteExt;
+
+/// Bytes of one part of an upload; what is smaller goes up in one piece. Stores take at most 10,000 parts.
+const PART: usize = 16 << 20;
+
+/// An object that appears when it is complete. Large ones go up in parts, which the store forgets if they are never put
+/// together.
+pub struct UploadSink {
+    name: String,
+    /// What has not been handed to the upload yet.
+    buffer: Vec<u8>,
+    upload: Option<BufWriter>,
+}
+
+impl UploadSink {
+    /// Starts the object at `location`.
+    pub fn create(location: &Location) -> Result<Self> {
+        let name = location.url.to_string();
+        if location.path.as_ref().is_empty() || location.url.path().ends_with('/') {
+            return Err(Error::request("not_a_file_name", "expected the name of an object to write").file(name));
+        }
+        let upload = BufWriter::with_capacity(location.store.clone(), location.path.clone(), PART);
+        Ok(UploadSink { name, buffer: Vec::new(), upload: Some(upload) })
+    }
+
+    fn hand_over(&mut self) -> Result<()> {
+        let bytes = Bytes::from(std::mem::take(&mut self.buffer));
+        let Some(upload) = &mut self.upload else { return Ok(()) };
+        runtime()?.block_on(upload.put(bytes)).map_err(|e| failed(&self.name, e))
+    }
+}
+
+impl Sink for UploadSink {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= PART { self.hand_over() } else { Ok(()) }
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        self.hand_over()?;
+        let Some(mut upload) = self.upload.take() else { return Ok(()) };
+        let finished = runtime()?.block_on(upload.shutdown());
+        if finished.is_err() {
+            abandon(upload);
+        }
+        finished.map_err(|e| Error::from(e).file(self.name.clone()))
+    }
+}
+
+impl Drop for UploadSink {
+    fn drop(&mut self) {
+        if let Some(upload) = self.upload.take() {
+            abandon(upload);
+        }
+    }
+}
+
+/// Tells the store to forget the parts that are there already. If even that fails, its own rules will.
+fn abandon(mut upload: BufWriter) {
+    if let Ok(runtime) = runtime() {
+        let _ = runtime.block_on(upload.abort());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ObjectSource, Stores, UploadSink};
+    use colkit_core::{ByteRange, Counting, ReadCount, Sink, Source};
+
+    #[test]
+    fn an_object_appears_whole_or_not_at_all() {
+        let location = Stores::default().locate("memory:///folder/x.bin").unwrap();
+        let mut sink = UploadSink::create(&location).unwrap();
+        sink.write(&vec![1; super::PART + 5]).unwrap();
+        drop(sink);
+        assert_eq!(ObjectSource::open(&location).err().unwrap().code(), "not_found");
+
+        for length in [0, 10, super::PART * 2 + 7] {
+            let data: Vec<u8> = (0..length).map(|i| u8::try_from(i % 251).unwrap()).collect();
+            let mut sink = Box::new(UploadSink::create(&location).unwrap());
+            data.chunks(1 << 20).for_each(|part| sink.write(part).unwrap());
+            sink.commit().unwrap();
+            let object = ObjectSource::open(&location).unwrap();
+            assert_eq!(object.size(), length as u64);
+            assert_eq!(object.read(ByteRange::between(0, length as u64)).unwrap(), data);
+        }
+    }
+
+    #[test]
+    fn what_lies_close_together_is_one_request_and_counted_as_such() {
+        let location = Stores::default().locate("memory:///y.bin").unwrap();
+        let mut sink = Box::new(UploadSink::create(&location).unwrap());
+        sink.write(&vec![7; 1 << 20]).unwrap();
+        sink.commit().unwrap();
+        let source = Counting::new(ObjectSource::open(&location).unwrap());
+        let ranges = [ByteRange::between(0, 10), ByteRange::between(1000, 1010), ByteRange::between(900_000, 900_001)];
+        let parts = source.read_many(&ranges).unwrap();
+        assert_eq!(parts.iter().map(bytes::Bytes::len).collect::<Vec<_>>(), [10, 10, 1]);
+        assert_eq!(source.count(), ReadCount { requests: 2, bytes: 1011 });
+    }
+
+    #[test]
+    fn a_folder_is_no_object() {
+        let location = Stores::default().locate("memory:///folder/").unwrap();
+        assert_eq!(UploadSink::create(&location).err().unwrap().code(), "not_a_file_name");
+    }
+}
