@@ -84,10 +84,13 @@ fn hash_int(int: i128) -> u64 {
     xxh64(&int.to_le_bytes(), 0)
 }
 
+/// Larger floats are not hashed as integers.
+const WHOLE: f64 = 1e38;
+
 /// Floats and integers that are equal have equal hashes.
 #[expect(clippy::cast_possible_truncation, reason = "only floats that are whole and inside of the range are cast")]
 fn hash_float(float: f64) -> u64 {
-    if float.fract() == 0.0 && float.abs() < 1e38 { hash_int(float as i128) } else { xxh64(&float.to_le_bytes(), 0) }
+    if float.fract() == 0.0 && float.abs() < WHOLE { hash_int(float as i128) } else { xxh64(&float.to_le_bytes(), 0) }
 }
 
 /// Whether columns of this type can have filters.
@@ -113,7 +116,9 @@ fn is_bytes(data_type: &DataType) -> bool {
 /// cannot tell.
 pub(crate) fn hash_of(value: &Value, data_type: &DataType) -> Option<u64> {
     match value {
-        Value::Int(int) if is_whole(data_type) || data_type.is_floating() => Some(hash_int(*int)),
+        Value::Int(int) if is_whole(data_type) => Some(hash_int(*int)),
+        // Larger floats are hashed as floats, and this need not be one.
+        Value::Int(int) if data_type.is_floating() && int.unsigned_abs() < 10u128.pow(38) => Some(hash_int(*int)),
         Value::Float(float) if (data_type.is_integer() || data_type.is_floating()) && !float.is_nan() => {
             Some(hash_float(*float))
         }
@@ -220,6 +225,7 @@ mod tests {
         assert_eq!(hashes(&texts).unwrap(), [hash_of(&Value::Text("a".into()), &DataType::Utf8).unwrap()]);
         assert_eq!(hash_of(&Value::Text("a".into()), &DataType::Int32), None, "that comparison is an error, not empty");
         assert_eq!(hash_of(&Value::Float(f64::NAN), &DataType::Float64), None);
+        assert_eq!(hash_of(&Value::Int(i128::MAX), &DataType::Float64), None, "the float next to it has another hash");
     }
 
     #[test]

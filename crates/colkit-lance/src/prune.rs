@@ -138,8 +138,11 @@ fn is_binary(data_type: &DataType) -> bool {
 /// A literal as an integer in the unit of a date, time or decimal, or as bytes; `None` for what does not fit.
 fn unit_value(value: &Value, data_type: &DataType) -> Option<Value> {
     let text: String = match (value, data_type) {
-        (Value::Text(text), t) if is_binary(t) => return Some(Value::Bytes(text.clone().into_bytes())),
+        (Value::Bytes(bytes), DataType::FixedSizeBinary(n)) if usize::try_from(*n) != Ok(bytes.len()) => return None,
         (Value::Bytes(_), t) if is_binary(t) => return Some(value.clone()),
+        (Value::Text(text), DataType::Binary | DataType::LargeBinary) => {
+            return Some(Value::Bytes(text.clone().into_bytes()));
+        }
         (Value::Text(text), t) if t.is_temporal() => text.clone(),
         (Value::Int(_) | Value::Float(_), t) if t.is_decimal() => value.to_string(),
         _ => return None,
@@ -169,6 +172,7 @@ mod tests {
         assert_eq!(unit_value(&Value::Int(3), &DataType::Decimal128(15, 2)), Some(Value::Int(300)));
         assert_eq!(unit_value(&Value::Int(3), &DataType::Decimal256(50, 2)), Some(Value::Int(300)));
         assert_eq!(unit_value(&Value::Text("ab".into()), &DataType::LargeBinary), Some(Value::Bytes(b"ab".to_vec())));
+        assert_eq!(unit_value(&Value::Bytes(b"ab".to_vec()), &DataType::FixedSizeBinary(3)), None);
         assert_eq!(unit_value(&Value::Text("soon".into()), &DataType::Date32), None);
         // A bare number is no date: it must not be taken for days.
         let number = Predicate::compare(0, colkit_core::Op::Lt, Value::Int(3));
