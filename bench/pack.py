@@ -28,14 +28,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def run(command, stdout=subprocess.DEVNULL):
-    """Wall and CPU seconds of a command. (Peak memory is for `pack_memory.py`: here it would be that of this script.)"""
+    """Wall and CPU seconds of a command, and its peak memory, or that of this script if it is more: Linux counts both."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=stdout)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{command}: exit code {process.returncode}")
-    return {"wall": time.perf_counter() - start, "cpu": usage.ru_utime + usage.ru_stime}
+    return {"wall": time.perf_counter() - start, "cpu": usage.ru_utime + usage.ru_stime,
+            "memory": usage.ru_maxrss * 1024}
 
 
 def size_of(command):

@@ -10,6 +10,7 @@ compares it with the input itself; so nothing else needs to be compared here.
 """
 import argparse
 import json
+import multiprocessing
 import os
 import sys
 import tempfile
@@ -49,7 +50,10 @@ def main():
     os.makedirs(args.folder, exist_ok=True)
     path = os.path.join(args.folder, f"trades-{args.gigabytes:g}.csv")
     if not os.path.exists(path):
-        write(path, int(args.gigabytes * 1e9))
+        # In a process of its own: the memory of this one counts as that of those it starts.
+        writer = multiprocessing.Process(target=write, args=(path, int(args.gigabytes * 1e9)))
+        writer.start()
+        writer.join()
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         out, said = os.path.join(folder, "out.at1"), os.path.join(folder, "said.json")
         with open(said, "w") as f:

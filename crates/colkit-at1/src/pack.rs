@@ -398,12 +398,23 @@ impl Packer<'_> {
                 return Ok(packed);
             }
             let raw = self.raw()?;
-            return if raw.size() < packed.size() { self.without_queries(plan, raw) } else { Ok(packed) };
+            return if raw.size() < packed.size() { self.without_queries(plan, None, raw) } else { Ok(packed) };
         }
         let text = self.read(0, size)?;
         let expected = raw_size(&text, self.options)?;
         if expected.is_more_than(packed.size()) {
             return Ok(packed);
+        }
+        // A queryable file that RAW will most likely beat: if giving up queries makes it small beyond doubt, RAW need not be made.
+        let mut plain = None;
+        if expected.is_hardly_more_than(packed.size())
+            && let Some(plan) = plan.for_size()
+        {
+            let smaller = self.encode(plan)?;
+            if expected.is_more_than(smaller.size()) {
+                return Ok(smaller);
+            }
+            plain = Some(smaller);
         }
         let payload = match expected {
             RawSize::Packed(payload) => payload,
@@ -415,13 +426,13 @@ impl Packer<'_> {
         if body.size() >= packed.size() {
             return Ok(packed);
         }
-        self.without_queries(plan, Packed { codec: Codec::Raw, streaming: false, body })
+        self.without_queries(plan, plain, Packed { codec: Codec::Raw, streaming: false, body })
     }
 
-    /// What can be made by giving up queries, if it is smaller than RAW.
-    fn without_queries(&self, plan: Plan, raw: Packed) -> Result<Packed> {
+    /// What can be made by giving up queries, unless it has been made already, if it is smaller than RAW.
+    fn without_queries(&self, plan: Plan, made: Option<Packed>, raw: Packed) -> Result<Packed> {
         let Some(plan) = plan.for_size() else { return Ok(raw) };
-        let smaller = self.encode(plan)?;
+        let smaller = made.map_or_else(|| self.encode(plan), Ok)?;
         Ok(if smaller.size() <= raw.size() { smaller } else { raw })
     }
 
@@ -473,6 +484,14 @@ impl RawSize {
         match self {
             RawSize::Packed(payload) => payload.len() as u64 > size,
             RawSize::About(expected) => u128::from(size) * 100 < u128::from(*expected) * 82,
+        }
+    }
+
+    /// Whether it is not known, but most likely less than `size`, by the same reasoning.
+    fn is_hardly_more_than(&self, size: u64) -> bool {
+        match self {
+            RawSize::Packed(_) => false,
+            RawSize::About(expected) => u128::from(size) * 100 > u128::from(*expected) * 92,
         }
     }
 }

@@ -25,6 +25,9 @@ use std::collections::HashSet;
 
 mod cells;
 
+/// Text that is hashed at once.
+const HASHED_BYTES: usize = 64 << 10;
+
 /// Rows of a group.
 const GROUP_ROWS: usize = 65_536;
 
@@ -37,6 +40,10 @@ pub struct At1Writer {
     lossy: bool,
     form: Form,
     hash: Sha256,
+    /// Text that the hash has not seen yet.
+    text: Vec<u8>,
+    /// What stands before each value of a JSON line.
+    keys: Vec<Vec<u8>>,
     summary: WriteSummary,
     /// Floats without a number that were written as null.
     not_numbers: u64,
@@ -70,9 +77,12 @@ impl At1Writer {
         let fields = schema.fields().iter().enumerate();
         let types = fields
             .map(|(i, f)| {
-                cells::type_of(f.data_type(), lossy).map_err(|e| e.part(format!("column {i} {:?}", f.name())))
+                let part = |e: Error| e.part(format!("column {i} {:?}", f.name()));
+                cells::type_of(f.data_type(), options.types).map_err(part)
             })
             .collect::<Result<Vec<_>>>()?;
+        let changes = schema.fields().iter().zip(&types).zip(&names);
+        summary.notes.extend(changes.filter_map(|((field, kind), name)| cells::note(field.data_type(), *kind, name)));
         let batch_bytes = usize::try_from(options.memory / 8).unwrap_or(usize::MAX).clamp(1 << 20, 64 << 20);
         let settings = Settings {
             // Wide tables have groups of fewer rows, so that a group stays within memory.
@@ -91,6 +101,8 @@ impl At1Writer {
             lossy,
             form: Form::Neither,
             hash: Sha256::new(),
+            text: Vec::new(),
+            keys: Vec::new(),
             summary,
             not_numbers: 0,
         };
@@ -113,20 +125,22 @@ impl At1Writer {
             cells::push_csv(name.as_bytes(), &mut header);
         }
         table.verbatim(&header)?;
-        self.hash.update(&header);
-        self.hash.update(b"\n");
+        self.text.extend_from_slice(&header);
+        self.text.push(b'\n');
         self.form = Form::Csv(Box::new(table));
         Ok(())
     }
 
     fn start_json(&mut self) -> Result<()> {
-        let mut skeleton = vec![b'{'];
+        self.keys.clear();
+        let mut skeleton = Vec::new();
         for (i, name) in self.names.iter().enumerate() {
-            if i > 0 {
-                skeleton.push(b',');
-            }
-            cells::push_json(name, &mut skeleton);
-            skeleton.extend_from_slice(b":\0");
+            let mut key = vec![if i == 0 { b'{' } else { b',' }];
+            cells::push_json(name, &mut key);
+            key.push(b':');
+            skeleton.extend_from_slice(&key);
+            skeleton.push(0);
+            self.keys.push(key);
         }
         skeleton.push(b'}');
         let names = self.names.iter().map(|n| n.as_bytes().to_vec()).collect();
@@ -141,6 +155,7 @@ impl At1Writer {
         let Form::Csv(table) = std::mem::replace(&mut self.form, Form::Neither) else { return Ok(()) };
         let rows = table.into_rows()?;
         self.hash = Sha256::new();
+        self.text.clear();
         self.start_json()?;
         let types = self.types.clone();
         let mut texts: Vec<Vec<u8>> = vec![Vec::new(); types.len()];
@@ -161,27 +176,36 @@ impl At1Writer {
 
     fn json_row<'c>(&mut self, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
         let Form::Json(lines) = &mut self.form else { return Ok(()) };
-        for (i, (cell, name)) in cells.clone().zip(&self.names).enumerate() {
-            let mut key = vec![if i == 0 { b'{' } else { b',' }];
-            cells::push_json(name, &mut key);
-            key.push(b':');
-            self.hash.update(&key);
-            self.hash.update(cell);
+        for (cell, key) in cells.clone().zip(&self.keys) {
+            self.text.extend_from_slice(key);
+            self.text.extend_from_slice(cell);
         }
-        self.hash.update(b"}\n");
-        lines.row(cells)
+        self.text.extend_from_slice(b"}\n");
+        lines.row(cells)?;
+        self.hash_if_long();
+        Ok(())
     }
 
     fn csv_row<'c>(&mut self, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
         let Form::Csv(table) = &mut self.form else { return Ok(()) };
         for (i, cell) in cells.clone().enumerate() {
             if i > 0 {
-                self.hash.update(b",");
+                self.text.push(b',');
             }
-            self.hash.update(cell);
+            self.text.extend_from_slice(cell);
         }
-        self.hash.update(b"\n");
-        table.row(cells)
+        self.text.push(b'\n');
+        table.row(cells)?;
+        self.hash_if_long();
+        Ok(())
+    }
+
+    /// Hashing cell by cell would take longer than making the cells.
+    fn hash_if_long(&mut self) {
+        if self.text.len() > HASHED_BYTES {
+            self.hash.update(&self.text);
+            self.text.clear();
+        }
     }
 }
 
@@ -222,6 +246,7 @@ impl TableWriter for At1Writer {
             Form::Json(lines) if self.summary.rows > 0 => (Codec::Qjson, lines.finish(true)?),
             _ => return Err(Error::data("no_rows", "a table whose names have line breaks needs at least one row")),
         };
+        self.hash.update(&self.text);
         let mut file = Parts::default();
         file.push_bytes(head(codec));
         file.append(set.pack(self.settings.effort, self.settings.threads)?);

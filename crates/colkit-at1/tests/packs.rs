@@ -216,6 +216,40 @@ fn never_larger_than_plain_compression() {
     }
 }
 
+/// Tables long enough that RAW is estimated: from columns that have nothing to do with each other to rows that come again whole,
+/// which independent columns cannot see and RAW can.
+#[test]
+fn never_larger_where_rows_come_again() {
+    let mut state = 1u64;
+    let mut random = move |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    for (pool, fresh) in [(300, 20), (3000, 10), (9000, 30), (1, 100)] {
+        let row = |key: u64| {
+            let mix = |by: u64| key.wrapping_mul(by) >> 20;
+            format!(
+                "{},{},{},{}",
+                mix(0x9E37_79B9) % 9_000,
+                mix(0xBF58_476D) % 700,
+                mix(0x94D0_49BB) % 5_000,
+                mix(0xD6E8_FEB8)
+            )
+        };
+        let mut text = String::from("a,b,c,d\n");
+        while text.len() < 700_000 {
+            let key = if random(100) < fresh { random(u64::MAX >> 2) } else { random(pool) * 7919 };
+            text += &row(key);
+            text.push('\n');
+        }
+        let text = Bytes::from(text);
+        let (as_raw, _) = packed(&text, &PackOptions { codec: Some(Codec::Raw), ..PackOptions::default() });
+        let (ours, summary) = packed(&text, &PackOptions::default());
+        let case = format!("pool {pool}, fresh {fresh}: {:?} {} as RAW {}", summary.codec, ours.len(), as_raw.len());
+        assert!(ours.len() <= as_raw.len() + 32, "{case}");
+    }
+}
+
 #[test]
 fn long_files_are_written_in_frames_or_groups() {
     let line = |i: u32| format!("{i},{},{}\n", i.wrapping_mul(2_654_435_761) % 1000, ["a", "b", "c"][i as usize % 3]);

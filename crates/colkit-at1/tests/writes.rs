@@ -1,7 +1,10 @@
 //! Tables written as AT-1: every value comes back, and the file is the text the table stands for.
 
 use crate::vectors::strict;
-use arrow::array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow::array::{
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DurationSecondArray, FixedSizeBinaryArray,
+    Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampSecondArray,
+};
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 use colkit_at1::{At1, restore};
@@ -76,6 +79,37 @@ fn what_lines_of_csv_cannot_say_becomes_json() {
     assert_eq!(text(&bytes), expected);
     let whole = arrow::compute::concat_batches(&first.schema(), [&first, &second]).unwrap();
     assert_eq!(read(&bytes)[0].columns(), whole.columns());
+}
+
+#[test]
+fn nothing_becomes_text_unless_that_is_asked_for() {
+    let only = |array: ArrayRef| table(vec![("c", array)]);
+    let with = |batch: &RecordBatch, types| write(std::slice::from_ref(batch), &WriteOptions { types, ..fast() });
+    let times: Vec<ArrayRef> = vec![
+        Arc::new(TimestampSecondArray::from(vec![0, 86_400])),
+        Arc::new(Date32Array::from(vec![0, 1])),
+        Arc::new(DurationSecondArray::from(vec![0, 1])),
+        Arc::new(BooleanArray::from(vec![true, false])),
+        Arc::new(Decimal128Array::from(vec![1, 2]).with_precision_and_scale(38, 2).unwrap()),
+        Arc::new(FixedSizeBinaryArray::try_from_iter([b"ab", b"cd"].into_iter()).unwrap()),
+    ];
+    for batch in times.into_iter().map(only) {
+        let name = batch.schema().field(0).data_type().to_string();
+        for types in [Types::Refuse, Types::Exact] {
+            let error = with(&batch, types).unwrap_err();
+            assert_eq!(error.code(), "type_not_supported", "{name}");
+            assert!(error.hint_text().unwrap().contains("--types lossy"), "{name}: {error}");
+            assert!(error.part_name().unwrap().contains("\"c\""), "{name}: {error}");
+        }
+        let (_, summary) = with(&batch, Types::Lossy).unwrap();
+        assert_eq!(summary.notes, [format!("column \"c\": {name} written as text")]);
+    }
+    let bytes = only(Arc::new(BinaryArray::from(vec![&b"a"[..], b"b"])));
+    assert!(with(&bytes, Types::Refuse).unwrap_err().hint_text().unwrap().contains("--types exact"));
+    assert_eq!(text(&with(&bytes, Types::Exact).unwrap().0), "c\na\nb\n");
+    // Wider numbers are the same numbers.
+    let (file, summary) = with(&only(Arc::new(Int32Array::from(vec![1, 2]))), Types::Refuse).unwrap();
+    assert_eq!((text(&file).as_str(), summary.notes.len()), ("c\n1\n2\n", 0));
 }
 
 #[test]

@@ -8,19 +8,22 @@
 //! ```
 //!
 //! The hash is XXH64 with seed 0 over the value: numbers as 16-byte little-endian integers if they are whole, else the 8
-//! bytes of a double; booleans as 0 or 1, like numbers; text and binary as they are. NaN equals nothing and is left out.
+//! bytes of a double; booleans as 0 or 1, dates, times and decimals in their unit, like numbers; text and binary as they are.
+//! NaN equals nothing and is left out.
 
+use crate::write::dictionary::occurring;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
 use bytes::Bytes;
-use colkit_core::{Op, Predicate, Result, Value};
+use colkit_core::{ByteRange, Op, Predicate, Result, Value};
+use std::collections::BTreeMap;
 use xxhash_rust::xxh64::xxh64;
 
 const SALT: [u32; 8] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
-const BLOCK_BYTES: usize = 32;
+pub(crate) const BLOCK_BYTES: usize = 32;
 
 /// Bits for every distinct value: about one in a hundred values that are not there seems to be.
 const BITS_PER_VALUE: usize = 11;
@@ -33,6 +36,13 @@ pub(crate) struct Filter(pub Bytes);
 fn block_at(hash: u64, bytes: usize) -> usize {
     let blocks = (bytes / BLOCK_BYTES) as u64;
     usize::try_from(((hash >> 32) * blocks) >> 32).unwrap_or(0) * BLOCK_BYTES
+}
+
+/// The part of a filter that a hash falls into; `None` if the filter has none.
+pub(crate) fn block_range(hash: u64, filter: ByteRange) -> Option<ByteRange> {
+    let start = filter.start() + block_at(hash, filter.len_usize().ok()?) as u64;
+    let block = ByteRange::between(start, start + BLOCK_BYTES as u64);
+    filter.contains(block).then_some(block)
 }
 
 /// The bits of a hash, one per word of its block.
@@ -74,33 +84,47 @@ fn hash_int(int: i128) -> u64 {
     xxh64(&int.to_le_bytes(), 0)
 }
 
+/// Larger floats are not hashed as integers.
+const WHOLE: f64 = 1e38;
+
 /// Floats and integers that are equal have equal hashes.
 #[expect(clippy::cast_possible_truncation, reason = "only floats that are whole and inside of the range are cast")]
 fn hash_float(float: f64) -> u64 {
-    if float.fract() == 0.0 && float.abs() < 1e38 { hash_int(float as i128) } else { xxh64(&float.to_le_bytes(), 0) }
+    if float.fract() == 0.0 && float.abs() < WHOLE { hash_int(float as i128) } else { xxh64(&float.to_le_bytes(), 0) }
 }
 
 /// Whether columns of this type can have filters.
 pub(crate) fn applies(data_type: &DataType) -> bool {
-    data_type.is_integer()
-        || data_type.is_floating()
-        || matches!(
-            data_type,
-            DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary
-        )
+    match data_type {
+        DataType::Dictionary(_, values) => applies(values),
+        t => t == &DataType::Boolean || t.is_floating() || is_whole(t) || is_bytes(t),
+    }
 }
 
-/// The hash of a literal that is compared with a column of this type; `None` if the filter cannot tell.
+/// Types whose values are integers, if only in some unit.
+fn is_whole(data_type: &DataType) -> bool {
+    let temporal = data_type.is_temporal() && !matches!(data_type, DataType::Interval(_));
+    data_type.is_integer() || temporal || matches!(data_type, DataType::Decimal128(_, _))
+}
+
+fn is_bytes(data_type: &DataType) -> bool {
+    use DataType::{Binary, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8};
+    matches!(data_type, Utf8 | LargeUtf8 | Binary | LargeBinary | FixedSizeBinary(_))
+}
+
+/// The hash of a literal, in the unit of the column, that is compared with values of this type; `None` if the filter
+/// cannot tell.
 pub(crate) fn hash_of(value: &Value, data_type: &DataType) -> Option<u64> {
-    let numeric = data_type.is_integer() || data_type.is_floating();
     match value {
-        Value::Int(int) if numeric => Some(hash_int(*int)),
-        Value::Float(float) if numeric && !float.is_nan() => Some(hash_float(*float)),
-        Value::Bool(bool) if *data_type == DataType::Boolean => Some(hash_int((*bool).into())),
-        Value::Text(text) if applies(data_type) && !numeric && *data_type != DataType::Boolean => {
-            Some(xxh64(text.as_bytes(), 0))
+        Value::Int(int) if is_whole(data_type) => Some(hash_int(*int)),
+        // Larger floats are hashed as floats, and this need not be one.
+        Value::Int(int) if data_type.is_floating() && int.unsigned_abs() < 10u128.pow(38) => Some(hash_int(*int)),
+        Value::Float(float) if (data_type.is_integer() || data_type.is_floating()) && !float.is_nan() => {
+            Some(hash_float(*float))
         }
-        Value::Bytes(bytes) if matches!(data_type, DataType::Binary | DataType::LargeBinary) => Some(xxh64(bytes, 0)),
+        Value::Bool(bool) if *data_type == DataType::Boolean => Some(hash_int((*bool).into())),
+        Value::Text(text) if is_bytes(data_type) => Some(xxh64(text.as_bytes(), 0)),
+        Value::Bytes(bytes) if is_bytes(data_type) => Some(xxh64(bytes, 0)),
         _ => None,
     }
 }
@@ -111,8 +135,12 @@ pub(crate) fn hashes(array: &ArrayRef) -> Result<Vec<u64>> {
     Ok(match array.data_type() {
         DataType::Boolean => array.as_boolean().iter().flatten().map(|b| hash_int(b.into())).collect(),
         DataType::UInt64 => array.as_primitive::<UInt64Type>().iter().flatten().map(|v| hash_int(v.into())).collect(),
-        t if t.is_integer() => {
-            let wide = cast(array, &DataType::Int64)?;
+        DataType::Decimal128(_, _) => array.as_primitive::<Decimal128Type>().iter().flatten().map(hash_int).collect(),
+        t if is_whole(t) => {
+            // Times of four bytes cannot be cast to eight at once.
+            let short = t.is_temporal() && t.primitive_width() == Some(4);
+            let own = if short { cast(array, &DataType::Int32)? } else { array.clone() };
+            let wide = cast(&own, &DataType::Int64)?;
             wide.as_primitive::<Int64Type>().iter().flatten().map(|v| hash_int(v.into())).collect()
         }
         t if t.is_floating() => {
@@ -123,8 +151,36 @@ pub(crate) fn hashes(array: &ArrayRef) -> Result<Vec<u64>> {
         DataType::LargeUtf8 => array.as_string::<i64>().iter().flatten().map(|s| bytes(s.as_bytes())).collect(),
         DataType::Binary => array.as_binary::<i32>().iter().flatten().map(bytes).collect(),
         DataType::LargeBinary => array.as_binary::<i64>().iter().flatten().map(bytes).collect(),
+        DataType::FixedSizeBinary(_) => array.as_fixed_size_binary().iter().flatten().map(bytes).collect(),
+        DataType::Dictionary(_, _) => hashes(&occurring(array)?)?,
         _ => Vec::new(),
     })
+}
+
+/// For every column the hashes of what `=` and `in` look for, each once.
+pub(crate) fn looked_for(
+    predicate: &Predicate,
+    hash_of: &dyn Fn(usize, &Value) -> Option<u64>,
+) -> BTreeMap<usize, Vec<u64>> {
+    fn collect(p: &Predicate, hash_of: &dyn Fn(usize, &Value) -> Option<u64>, into: &mut BTreeMap<usize, Vec<u64>>) {
+        match p {
+            Predicate::Compare { column, op: Op::Eq, value } => {
+                into.entry(*column).or_default().extend(hash_of(*column, value));
+            }
+            Predicate::In { column, values } => {
+                into.entry(*column).or_default().extend(values.iter().filter_map(|v| hash_of(*column, v)));
+            }
+            Predicate::And(all) | Predicate::Or(all) => all.iter().for_each(|p| collect(p, hash_of, into)),
+            Predicate::Compare { .. } | Predicate::IsNull { .. } | Predicate::Not(_) => {}
+        }
+    }
+    let mut found = BTreeMap::new();
+    collect(predicate, hash_of, &mut found);
+    for hashes in found.values_mut() {
+        hashes.sort_unstable();
+        hashes.dedup();
+    }
+    found
 }
 
 /// The predicate with every `=` and `in` that cannot hold, because `absent` says so of a column and a value, made false.
@@ -169,6 +225,7 @@ mod tests {
         assert_eq!(hashes(&texts).unwrap(), [hash_of(&Value::Text("a".into()), &DataType::Utf8).unwrap()]);
         assert_eq!(hash_of(&Value::Text("a".into()), &DataType::Int32), None, "that comparison is an error, not empty");
         assert_eq!(hash_of(&Value::Float(f64::NAN), &DataType::Float64), None);
+        assert_eq!(hash_of(&Value::Int(i128::MAX), &DataType::Float64), None, "the float next to it has another hash");
     }
 
     #[test]

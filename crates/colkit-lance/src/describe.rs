@@ -7,12 +7,13 @@ use crate::encoding::{ColumnForm, Decoded, PageSummary, Target};
 use crate::read::LanceFile;
 use crate::rows::Rows;
 use crate::schema::{Kind, Node};
-use colkit_core::{ByteRange, Layout, Region, RegionKind, Result};
+use crate::trust::{self, Zones};
+use colkit_core::{ByteRange, ColumnStatistics, Layout, Region, RegionKind, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A physical column.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ColumnSummary {
     /// Its number in the file.
     pub column: usize,
@@ -27,12 +28,14 @@ pub struct ColumnSummary {
 }
 
 /// A page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PageEntry {
     /// Items or rows in it.
     pub rows: u64,
     /// Where its buffers are.
     pub buffers: Vec<ByteRange>,
+    /// What its values lie between, if the file says so for the pages of this column.
+    pub statistics: Option<ColumnStatistics>,
     /// What it is; or why that is not known.
     pub summary: std::result::Result<PageSummary, String>,
 }
@@ -58,18 +61,36 @@ pub(crate) async fn columns(file: &Arc<LanceFile>, io: &Io) -> Result<Vec<Column
     let numbers: Vec<usize> = (0..file.container.column_count()).collect();
     let metadata = file.container.fetch_columns(io, &numbers).await?;
     let owners = owners(&file.fields.roots);
+    let zones = file.zones(io).await?;
     let mut summaries = Vec::with_capacity(metadata.len());
     for (column, metadata) in numbers.into_iter().zip(metadata) {
         let (path, root) = owners.get(&column).cloned().map_or((String::new(), None), |(p, r)| (p, Some(r)));
-        let pages = metadata.pages.iter().map(|page| {
+        let lengths: Vec<u64> = metadata.pages.iter().map(|p| p.length).collect();
+        let known = root.and_then(|root| page_statistics(file, zones.as_ref()?, root, column, &lengths));
+        let pages = metadata.pages.iter().enumerate().map(|(number, page)| {
+            let statistics = known.as_ref().and_then(|k| k.get(number).cloned());
             let globals = file.container.global_buffers();
             let known = file.registry.page(page, &metadata, globals, file.container.size(), &file.limits);
             let summary = known.map(|p| p.summary()).map_err(|e| e.to_string());
-            PageEntry { rows: page.length, buffers: page.buffers.clone(), summary }
+            PageEntry { rows: page.length, buffers: page.buffers.clone(), statistics, summary }
         });
         summaries.push(ColumnSummary { column, path, root, pages: pages.collect(), buffers: metadata.buffers.clone() });
     }
     Ok(summaries)
+}
+
+/// What is known of the values of each page of a column that is itself a top-level one, with pages of these lengths.
+fn page_statistics(
+    file: &LanceFile,
+    zones: &Zones,
+    root: usize,
+    column: usize,
+    lengths: &[u64],
+) -> Option<Vec<ColumnStatistics>> {
+    let node = file.fields.roots.get(root).filter(|n| n.column == Some(column))?;
+    let pages = &zones.columns.get(root)?.pages;
+    let same = pages.iter().map(|p| p.rows).eq(lengths.iter().copied());
+    same.then(|| pages.iter().flat_map(|p| &p.zone).map(|z| trust::shown(z, node.field.data_type())).collect())
 }
 
 /// Buffers start on multiples of this; what lies between is padding.

@@ -5,7 +5,7 @@
 //! | metadata key | buffer holds |
 //! |---|---|
 //! | `colkit.statistics` | [`Statistics`]: minimum, maximum and nulls of each top-level column |
-//! | `colkit.zones` | [`Zones`]: the same for every so many rows |
+//! | `colkit.zones` | [`Zones`]: the same for every so many rows, and for every page |
 //! | `colkit.checksums` | [`Checksums`]: CRC-32 of every page buffer of every column, in order |
 //! | `colkit.bloom.N` | [`BloomFilters`]: of top-level column N, one for every so many rows; see [`crate::bloom`] |
 //!
@@ -13,6 +13,7 @@
 
 use crate::container::{Container, bad_metadata, inside};
 use crate::coroutine::Io;
+use arrow::datatypes::DataType;
 use bytes::Bytes;
 use colkit_core::{ByteRange, ColumnStatistics, Error, Result, Value};
 use prost::{Message, Oneof};
@@ -50,6 +51,21 @@ pub(crate) struct ColumnZones {
     /// In row order.
     #[prost(message, repeated, tag = "1")]
     pub zones: Vec<Zone>,
+    /// In row order.
+    #[prost(message, repeated, tag = "2")]
+    pub pages: Vec<PageZone>,
+    /// Bytes of the bloom filter of each zone; empty without filters, and in files of before it was there.
+    #[prost(uint64, repeated, tag = "3")]
+    pub filter_bytes: Vec<u64>,
+}
+
+/// Rows that were encoded together: a page of every physical column below a top-level one.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct PageZone {
+    #[prost(uint64, tag = "1")]
+    pub rows: u64,
+    #[prost(message, optional, tag = "2")]
+    pub zone: Option<Zone>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -155,6 +171,35 @@ impl Zone {
     }
 }
 
+/// What is said of the values of a column of this type to those who ask. Bounds of decimals are integers without their
+/// point: of use to pruning alone.
+pub(crate) fn shown(zone: &Zone, data_type: &DataType) -> ColumnStatistics {
+    let all = zone.statistics();
+    if data_type.is_decimal() { ColumnStatistics { min: None, max: None, ..all } } else { all }
+}
+
+/// The global buffer that `key` names, if it names one.
+pub(crate) fn place(container: &Container, names: &HashMap<String, String>, key: &str) -> Result<Option<ByteRange>> {
+    let Some(named) = names.get(key) else { return Ok(None) };
+    let wrong = || Error::corrupt("bad_metadata", format!("{key} names global buffer {named:?}, which is not there"));
+    let index: usize = named.parse().map_err(|_| wrong())?;
+    container.global_buffers().get(index).copied().map(Some).ok_or_else(wrong)
+}
+
+/// Where the filters of these sizes lie in the message that holds them: each after its tag (a byte) and its length.
+pub(crate) fn filter_ranges(buffer: ByteRange, sizes: &[u64]) -> Result<Vec<ByteRange>> {
+    let wrong = || Error::corrupt("bad_metadata", "bloom filters that are longer than their buffer").at(buffer.start());
+    let mut at = buffer.start();
+    let mut next = |size: &u64| {
+        let head = 1 + prost::length_delimiter_len(usize::try_from(*size).ok()?) as u64;
+        let start = at.checked_add(head)?;
+        at = start.checked_add(*size)?;
+        let filter = ByteRange::between(start, at);
+        buffer.contains(filter).then_some(filter)
+    };
+    sizes.iter().map(|size| next(size).ok_or_else(wrong)).collect()
+}
+
 /// The message in the global buffer that `key` names, if it names one.
 pub(crate) async fn load<M: Message + Default>(
     container: &Container,
@@ -162,10 +207,7 @@ pub(crate) async fn load<M: Message + Default>(
     names: &HashMap<String, String>,
     key: &str,
 ) -> Result<Option<M>> {
-    let Some(named) = names.get(key) else { return Ok(None) };
-    let wrong = || Error::corrupt("bad_metadata", format!("{key} names global buffer {named:?}, which is not there"));
-    let index: usize = named.parse().map_err(|_| wrong())?;
-    let range = container.global_buffers().get(index).copied().ok_or_else(wrong)?;
+    let Some(range) = place(container, names, key)? else { return Ok(None) };
     let bytes = container.fetch(io, vec![range]).await?.pop().unwrap_or_default();
     M::decode(bytes).map(Some).map_err(|e| bad_metadata(key, e).at(range.start()))
 }

@@ -3,10 +3,11 @@
 use crate::random::Random;
 use crate::vectors::lance;
 use arrow::array::{
-    Array, ArrayRef, AsArray, Date32Array, Decimal128Array, Int64Array, LargeBinaryArray, StringArray,
-    TimestampMillisecondArray,
+    Array, ArrayRef, AsArray, Date32Array, Decimal128Array, Decimal256Array, FixedSizeBinaryArray, Int64Array,
+    LargeBinaryArray, StringArray, TimestampMillisecondArray,
 };
-use arrow::datatypes::{DataType, Field, Int64Type, Schema};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, TimeUnit, i256};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::conformance;
@@ -109,6 +110,117 @@ fn dates_times_and_decimals_have_bounds_too() {
         assert_eq!(rows, expected, "{condition}");
         assert!(read * 5 < everything, "{condition}: {read} of {everything}");
     }
+}
+
+/// A table sorted by each of its columns, whose types all have an order; and its last column, which is only long.
+fn sorted_by_all(rows: i64) -> RecordBatch {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
+    let wide = Decimal256Array::from_iter_values((0..rows).map(i256::from));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..rows).map(|i| format!("{:05}", i / 1000))));
+    let fixed: Vec<[u8; 8]> = (0..rows as u64).map(u64::to_be_bytes).collect();
+    let key = DataType::Dictionary(Box::new(DataType::Int16), Box::new(DataType::Utf8));
+    let noise = |i: i64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("w", Arc::new(wide.with_precision_and_scale(50, 2).unwrap())),
+        ("f", Arc::new(FixedSizeBinaryArray::try_from_iter(fixed.iter()).unwrap())),
+        ("k", cast(&texts, &key).unwrap()),
+        ("b", cast(&texts, &DataType::LargeBinary).unwrap()),
+        ("s", cast(&numbers, &DataType::Duration(TimeUnit::Millisecond)).unwrap()),
+        ("h", cast(&Int64Array::from_iter_values((0..rows).map(|i| i / 100)), &DataType::Float16).unwrap()),
+        ("x", Arc::new(Int64Array::from_iter_values((0..rows).map(noise)))),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+#[test]
+fn every_type_with_an_order_is_pruned() {
+    let batch = sorted_by_all(100_000);
+    let bytes = written(&batch);
+    let everything = found(&bytes, "x != 0").1;
+    let text = |s: &str| Value::Text(s.into());
+    let row = |i: u64| Value::Bytes(i.to_be_bytes().to_vec());
+    for (column, value, expected) in [
+        (0, Value::Float(500.00), 1),
+        (1, row(50_000), 1),
+        (2, text("00050"), 1000),
+        (3, text("00050"), 1000),
+        (5, Value::Int(500), 100),
+    ] {
+        let scan = Scan { predicate: Some(Predicate::compare(column, Op::Eq, value)), ..Scan::default() };
+        let rows: usize = file(&bytes).scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
+        let (read, _) = conformance::bytes_read(&lance(), &bytes, &scan);
+        assert_eq!(rows, expected, "column {column}");
+        assert!(read * 3 < everything, "column {column}: {read} of {everything}");
+    }
+    let statistics = file(&bytes).table().statistics();
+    assert_eq!((&statistics[4].min, &statistics[4].max), (&Some(Value::Int(0)), &Some(Value::Int(99_999))));
+    assert_eq!((&statistics[2].min, &statistics[2].max), (&Some(text("00000")), &Some(text("00099"))));
+    // A number is no length of time. That is said, not answered with nothing.
+    let wrong = Scan { predicate: Some(Predicate::compare(4, Op::Lt, Value::Int(-1))), ..Scan::default() };
+    assert!(file(&bytes).scan(&wrong).unwrap().any(|b| b.is_err_and(|e| e.code() == "type_mismatch")));
+}
+
+#[test]
+fn bloom_filters_of_all_types_hold_what_is_there() {
+    let batch = sorted_by_all(20_000);
+    let names = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
+    let writing = Writing { bloom: names(&["f", "k", "b", "s", "h", "x"]), ..Writing::default() };
+    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(writing));
+    let bytes = conformance::write(&format, &batch, 10_000, &WriteOptions::default()).unwrap().0;
+    let row = |i: u64| Value::Bytes(i.to_be_bytes().to_vec());
+    let text = |s: &str| Value::Text(s.into());
+    for (column, value, expected) in
+        [(1, row(15_000), 1), (2, text("00015"), 1000), (3, text("00015"), 1000), (5, Value::Int(150), 100)]
+    {
+        let scan = Scan { predicate: Some(Predicate::compare(column, Op::Eq, value)), ..Scan::default() };
+        let rows: usize = file(&bytes).scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
+        assert_eq!(rows, expected, "column {column}");
+    }
+    let wide = Writing { bloom: names(&["w"]), ..Writing::default() };
+    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(wide));
+    assert_eq!(
+        conformance::write(&format, &batch, 10, &WriteOptions::default()).unwrap_err().code(),
+        "type_not_supported"
+    );
+}
+
+#[test]
+fn of_bloom_filters_only_blocks_are_read() {
+    let batch = sorted(1_000_000);
+    let writing = Writing { bloom: vec!["o".into()], ..Writing::default() };
+    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(writing));
+    let with = conformance::write(&format, &batch, 100_000, &WriteOptions::default()).unwrap().0;
+    let filters = with.len() as u64 - written(&batch).len() as u64;
+    assert!(filters > 1_300_000, "{filters}");
+    // Not there: everything that is read is metadata, zone maps and one block of each zone that a bloom filter lets through.
+    let (rows, read) = found(&with, "o = 12345");
+    assert_eq!(rows, 0);
+    let (_, of_one) = found(&with, "o = 12345 and n < 10");
+    assert!(read < filters / 2 && of_one < read, "{of_one}, {read} and {filters}");
+    // Many values look at filters as a whole.
+    let others = batch.column(1).as_primitive::<Int64Type>();
+    let many: Vec<String> = (0..400).map(|i| others.value(i * 2500).to_string()).collect();
+    assert_eq!(found(&with, &format!("o in ({})", many.join(", "))).0, 400);
+}
+
+#[test]
+fn pages_have_bounds_of_their_own() {
+    let batch = sorted(300_000);
+    let writing = Writing { page_bytes: 1 << 20, ..Writing::default() };
+    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(writing));
+    let bytes = conformance::write(&format, &batch, 30_000, &WriteOptions::default()).unwrap().0;
+    let opened = blocking::run(Lance::new().open_table(bytes.len() as u64, &ReadOptions::default()), &bytes).unwrap();
+    let columns = blocking::run(opened.describe(), &bytes).unwrap();
+    let mut first = 0;
+    assert!(columns[0].pages.len() > 1);
+    for page in &columns[0].pages {
+        let found = page.statistics.as_ref().unwrap();
+        let last = first + i128::from(page.rows) - 1;
+        assert_eq!((&found.min, &found.max), (&Some(Value::Int(first)), &Some(Value::Int(last))));
+        assert_eq!(found.null_count, Some(0));
+        first = last + 1;
+    }
+    assert!(columns[2].pages.iter().all(|p| p.statistics.as_ref().is_some_and(|s| s.min.is_some())));
 }
 
 #[test]

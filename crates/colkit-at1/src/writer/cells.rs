@@ -5,31 +5,52 @@ use arrow::array::{Array, ArrayRef, AsArray, Float32Array, Float64Array, Int64Ar
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use colkit_core::{Error, Result, json};
+use colkit_core::{Error, Result, Types, json};
 use memchr::{memchr, memchr3};
 use std::io::Write;
 
 /// Decimals of so many digits are the same as floats.
 const EXACT_DIGITS: u8 = 15;
 
-/// What a column of this type is written as; an error if its values have no text.
-pub fn type_of(data_type: &DataType, lossy: bool) -> Result<Given> {
+/// What a column of this type is written as. Numbers stay numbers, only wider; whatever would become text without being text is
+/// refused unless `types` allows it.
+pub fn type_of(data_type: &DataType, types: Types) -> Result<Given> {
     use DataType as T;
-    Ok(match data_type {
-        T::Dictionary(_, values) => return type_of(values, lossy),
-        t if t.is_integer() => Given::Integer,
-        T::Float16 | T::Float32 | T::Float64 => Given::Decimal,
+    let refused = |hint: &str| {
+        let message = format!("AT-1 holds int64, float64 and text, found type {data_type}");
+        Err(Error::data("type_not_supported", message).hint(format!("{hint}; or leave the column out with --columns")))
+    };
+    match data_type {
+        T::Dictionary(_, values) => type_of(values, types),
+        t if t.is_integer() => Ok(Given::Integer),
+        T::Float16 | T::Float32 | T::Float64 => Ok(Given::Decimal),
         T::Decimal32(digits, scale) | T::Decimal64(digits, scale) | T::Decimal128(digits, scale)
             if *digits <= EXACT_DIGITS && *scale >= 0 =>
         {
-            Given::Decimal
+            Ok(Given::Decimal)
         }
-        t if t.is_nested() && !lossy => {
-            return Err(Error::data("type_not_supported", format!("a cell cannot hold a value of type {t}"))
-                .hint("--types lossy writes it as JSON text; or leave the column out with --columns"));
+        T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null => Ok(Given::Text),
+        T::Binary | T::LargeBinary | T::BinaryView if types == Types::Refuse => {
+            refused("--types exact writes bytes that are UTF-8 as text")
         }
-        _ => Given::Text,
-    })
+        T::Binary | T::LargeBinary | T::BinaryView => Ok(Given::Text),
+        t if types != Types::Lossy => refused(match t.is_nested() {
+            true => "--types lossy writes it as JSON text",
+            false => "--types lossy writes it as text",
+        }),
+        _ => Ok(Given::Text),
+    }
+}
+
+/// That a column becomes text that was none, in words for the summary.
+pub fn note(data_type: &DataType, kind: Given, name: &str) -> Option<String> {
+    use DataType as T;
+    let is_text = |t: &DataType| matches!(t, T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null);
+    let data_type = match data_type {
+        T::Dictionary(_, values) => values,
+        other => other,
+    };
+    (kind == Given::Text && !is_text(data_type)).then(|| format!("column {name:?}: {data_type} written as text"))
 }
 
 /// A column of a batch.

@@ -8,18 +8,15 @@ mod shaped;
 pub(crate) use column::ColumnReader;
 pub(crate) use lane::Pieces;
 
-use crate::bloom::Filter;
 use crate::container::{ColumnMetadata, Container, Version};
 use crate::coroutine::{BoxFuture, Io};
 use crate::encoding::Registry;
 use crate::rows::Rows;
 use crate::schema::{Fields, Kind, Node};
-use crate::trust::{self, BloomFilters, Statistics, Zone, Zones};
+use crate::trust::{self, Statistics, Zones};
 use arrow::array::ArrayRef;
-use arrow::datatypes::DataType;
-use colkit_core::{ColumnStatistics, Error, Limits, Result};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use colkit_core::{ByteRange, ColumnStatistics, Error, Limits, Result};
+use std::sync::{Arc, OnceLock};
 
 /// An open file and what has been understood of it so far.
 pub(crate) struct LanceFile {
@@ -30,8 +27,6 @@ pub(crate) struct LanceFile {
     /// Of the top-level columns; empty if the file has none.
     pub statistics: Vec<ColumnStatistics>,
     zones: OnceLock<Option<Arc<Zones>>>,
-    /// Bloom filters of the columns that were asked for.
-    filters: Mutex<HashMap<usize, Option<Arc<Vec<Filter>>>>>,
     readers: Vec<OnceLock<Arc<ColumnReader>>>,
 }
 
@@ -40,21 +35,15 @@ impl LanceFile {
         let mut readers = Vec::new();
         readers.resize_with(container.column_count(), OnceLock::new);
         let (statistics, zones) = (Vec::new(), OnceLock::new());
-        let filters = Mutex::default();
-        LanceFile { container, fields, registry, limits, statistics, zones, filters, readers }
+        LanceFile { container, fields, registry, limits, statistics, zones, readers }
     }
 
     /// Reads the statistics of a file that has some.
     pub async fn load_statistics(&mut self, io: &Io) -> Result<()> {
         let found = trust::load::<Statistics>(&self.container, io, &self.fields.own, trust::STATISTICS).await?;
         let columns = found.map(|s| s.columns).filter(|c| c.len() == self.fields.roots.len());
-        self.statistics = columns.iter().flatten().map(Zone::statistics).collect();
-        // Bounds of decimals are integers without their point: of use to pruning alone.
-        for (statistics, field) in self.statistics.iter_mut().zip(self.fields.schema.fields()) {
-            if matches!(field.data_type(), DataType::Decimal128(_, _)) {
-                (statistics.min, statistics.max) = (None, None);
-            }
-        }
+        let types = self.fields.schema.fields().iter().map(|f| f.data_type());
+        self.statistics = columns.iter().flatten().zip(types).map(|(zone, t)| trust::shown(zone, t)).collect();
         Ok(())
     }
 
@@ -68,18 +57,14 @@ impl LanceFile {
         Ok(self.zones.get_or_init(|| found.map(Arc::new)).clone())
     }
 
-    /// The bloom filters of a top-level column that has some, one per zone.
-    pub async fn filters(&self, io: &Io, column: usize) -> Result<Option<Arc<Vec<Filter>>>> {
-        if let Some(known) = self.filters.lock().ok().and_then(|known| known.get(&column).cloned()) {
-            return Ok(known);
-        }
+    /// Where the bloom filter of each zone of a top-level column is, if the column has some.
+    pub fn filter_ranges(&self, zones: &Zones, column: usize) -> Result<Option<Vec<ByteRange>>> {
+        let Some(sizes) = zones.columns.get(column).map(|c| &c.filter_bytes).filter(|sizes| !sizes.is_empty()) else {
+            return Ok(None);
+        };
         let key = format!("{}{column}", trust::BLOOM);
-        let found = trust::load::<BloomFilters>(&self.container, io, &self.fields.own, &key).await?;
-        let found = found.map(|f| Arc::new(f.filters.into_iter().map(Filter).collect::<Vec<_>>()));
-        if let Ok(mut known) = self.filters.lock() {
-            known.insert(column, found.clone());
-        }
-        Ok(found)
+        let buffer = trust::place(&self.container, &self.fields.own, &key)?;
+        buffer.map(|buffer| trust::filter_ranges(buffer, sizes)).transpose()
     }
 
     /// Makes the metadata of these columns known, in one go.

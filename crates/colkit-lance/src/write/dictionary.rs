@@ -14,7 +14,8 @@ use super::messages_of::{flat, variable};
 use super::mini_block::Dictionary;
 use super::values::{Fixed, Values, Variable};
 use ahash::RandomState;
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::compute::filter;
 use colkit_core::{Error, Result};
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -23,6 +24,23 @@ use std::hash::Hash;
 pub(super) struct Indexed {
     pub indices: Fixed,
     pub dictionary: Dictionary,
+}
+
+/// The values of a dictionary array that occur in it, each once.
+pub(crate) fn occurring(array: &ArrayRef) -> Result<ArrayRef> {
+    let Some(array) = array.as_any_dictionary_opt() else { return Ok(array.clone()) };
+    let mut used = vec![false; array.values().len()];
+    if !used.is_empty() {
+        let nulls = array.nulls();
+        for (row, key) in array.normalized_keys().into_iter().enumerate() {
+            if nulls.is_none_or(|n| n.is_valid(row))
+                && let Some(used) = used.get_mut(key)
+            {
+                *used = true;
+            }
+        }
+    }
+    Ok(filter(array.values(), &BooleanArray::from(used))?)
 }
 
 /// Fewest values that are worth a dictionary.

@@ -8,10 +8,11 @@
 //! about one page of rows; full pages are encoded by several threads and written in the order of the fields, so the
 //! bytes depend on the batches alone.
 
+mod bounds;
 mod choice;
 mod codec;
 mod container;
-mod dictionary;
+pub(crate) mod dictionary;
 mod full_zip;
 mod hints;
 mod levels;
@@ -26,7 +27,7 @@ mod zones;
 
 use crate::container::Version;
 use crate::schema::is_packed;
-use crate::trust::{self, BloomFilters, Checksums, ColumnChecksums, ColumnZones, Statistics, Zones};
+use crate::trust::{self, BloomFilters, Checksums, ColumnChecksums, Statistics, Zones};
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -106,7 +107,7 @@ impl LanceWriter {
                 let what = format!("a bloom filter for a column of type {}", field.data_type());
                 return Err(Error::data("type_not_supported", what)
                     .part(format!("column {number} {:?}", field.name()))
-                    .hint("numbers, booleans, text and binary can have one"));
+                    .hint("types with an order can have one, except decimals of 256 bits"));
             }
             let mut leaves = Vec::new();
             collect_leaves(field, field, choice, &mut leaves)?;
@@ -257,11 +258,12 @@ fn encode_field(job: &Job) -> Result<LeafPages> {
 
 impl Column {
     /// Takes rows that make at most about a page; says whether a page is full.
-    fn push(&mut self, array: ArrayRef, page_bytes: u64) -> bool {
+    fn push(&mut self, array: ArrayRef, page_bytes: u64) -> Result<bool> {
+        self.zones.push(&array)?;
         self.bytes += array_bytes(&array);
         self.rows += array.len();
         self.pending.push(array);
-        self.bytes >= page_bytes || self.rows >= PAGE_ROWS
+        Ok(self.bytes >= page_bytes || self.rows >= PAGE_ROWS)
     }
 
     fn write(&mut self, leaves: LeafPages, output: &mut Output) -> Result<()> {
@@ -275,6 +277,7 @@ impl Column {
                 row = next;
             }
         }
+        self.zones.end_page();
         self.first_row += self.rows as u64;
         (self.rows, self.bytes) = (0, 0);
         Ok(())
@@ -304,9 +307,6 @@ impl TableWriter for LanceWriter {
                 cast(array, field.data_type())?
             });
         }
-        for (column, array) in self.columns.iter_mut().zip(&arrays) {
-            column.zones.push(array)?;
-        }
         let largest = arrays.iter().map(array_bytes).max().unwrap_or(0);
         // Batches that would fill several pages at once are cut, so that no page is much larger than asked.
         let pieces = usize::try_from(largest / self.page_bytes).unwrap_or(rows).max(rows / PAGE_ROWS) + 1;
@@ -314,9 +314,12 @@ impl TableWriter for LanceWriter {
         for from in (0..rows).step_by(step) {
             let count = step.min(rows - from);
             let page_bytes = self.page_bytes;
-            let columns = self.columns.iter_mut().zip(&arrays).enumerate();
-            let full = columns.filter_map(|(i, (c, a))| c.push(a.slice(from, count), page_bytes).then_some(i));
-            let due: Vec<usize> = full.collect();
+            let mut due = Vec::new();
+            for (number, (column, array)) in self.columns.iter_mut().zip(&arrays).enumerate() {
+                if column.push(array.slice(from, count), page_bytes)? {
+                    due.push(number);
+                }
+            }
             self.flush(&due)?;
         }
         self.rows += rows as u64;
@@ -353,7 +356,7 @@ impl LanceWriter {
         let (mut columns, mut all, mut blooms) = (Vec::new(), Vec::new(), Vec::new());
         for (number, column) in self.columns.iter_mut().enumerate() {
             let map = std::mem::take(&mut column.zones).finish();
-            columns.push(ColumnZones { zones: map.zones });
+            columns.push(map.zones);
             all.push(map.all);
             if let Some(filters) = map.bloom {
                 let filters = BloomFilters { filters: filters.into_iter().map(|f| f.0).collect() };
