@@ -18,11 +18,14 @@ pub(crate) struct OpenTable {
     pub bytes: Remote,
     /// Whether its types were inferred from text.
     pub is_text: bool,
+    /// Held while splits are planned: what one partition learns about the file, the next need not fetch again.
+    planning: tokio::sync::Mutex<()>,
 }
 
 impl OpenTable {
     /// The units of work of a scan.
     pub async fn splits(&self, scan: &Scan) -> Result<Vec<Split>> {
+        let _alone = self.planning.lock().await;
         let machine = self.table.splits(scan).map_err(|e| told(e.file(self.name.clone())))?;
         self.bytes.run(machine).await.map_err(|e| told(e.file(self.name.clone())))
     }
@@ -143,7 +146,7 @@ impl Tables {
         };
         let table = bytes.run(format.open(object.size, &opening.read)).await.map_err(named)?;
         let is_text = opening.registry.is_text(format.name());
-        Ok(Arc::new(OpenTable { name, table, bytes, is_text }))
+        Ok(Arc::new(OpenTable { name, table, bytes, is_text, planning: tokio::sync::Mutex::default() }))
     }
 }
 
