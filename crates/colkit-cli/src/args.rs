@@ -6,9 +6,11 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 mod lance;
+mod limits;
 mod pack;
 
 pub use lance::LanceArgs;
+pub use limits::LimitArgs;
 pub use pack::{PackArgs, UnpackArgs};
 
 const EXIT_CODES: &str = "\
@@ -175,6 +177,8 @@ pub struct ReadingArgs {
     /// Threads to use [default: all]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
 }
 
 fn parse_delimiter(text: &str) -> Result<u8, String> {
