@@ -39,7 +39,7 @@ impl Format for At1 {
 
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
         let walk = Walk::new(size, options.prefetch, &options.limits, wanted);
-        Box::new(Open { state: State::Walking(Box::new(walk)), limits: options.limits.clone() })
+        Box::new(Open { state: State::Walking(Box::new(walk)), limits: options.limits.of_file(size) })
     }
 
     /// The types of a queryable file.

@@ -4,6 +4,8 @@
 //! [`pack`] makes such a file of any file, never larger than xz would and always exact; [`pack_bundle`] of several.
 //! [`At1`] shows the same files as tables: [`colkit_core::TableFile`] reads them by row group and column.
 
+#![forbid(unsafe_code)]
+
 mod backend;
 mod codec;
 mod container;

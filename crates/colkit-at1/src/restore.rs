@@ -78,6 +78,7 @@ pub fn restore_with(
     options: &RestoreOptions,
     write: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<Restored> {
+    let options = &RestoreOptions { limits: options.limits.of_file(source.size()), ..options.clone() };
     let container = walk(source, &options.limits)?;
     if options.integrity == Integrity::Require && container.trailer.is_none() {
         return Err(Error::corrupt("trailer_missing", "the file has no trailer, but one was required")
@@ -312,7 +313,7 @@ pub fn restore_bundle(
     options: &RestoreOptions,
     create: &mut dyn FnMut(&str) -> Result<Box<dyn Sink>>,
 ) -> Result<Vec<(String, Restored)>> {
-    let mut left = options.clone();
+    let mut left = RestoreOptions { limits: options.limits.of_file(source.size()), ..options.clone() };
     let mut done = Vec::new();
     for entry in entries(source, &options.limits)? {
         let named = |e: Error| e.part(format!("entry {:?}", entry.name));

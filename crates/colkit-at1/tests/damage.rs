@@ -4,7 +4,7 @@ use crate::tables::{at1, is_table};
 use crate::vectors::{data, files, strict, unpack};
 use bytes::Bytes;
 use colkit_at1::{Integrity, RestoreOptions, is_bundle};
-use colkit_core::conformance;
+use colkit_core::{ByteRange, Class, Error, MemorySink, Result, Sink, Source, conformance};
 
 /// Every damage of one byte (one of four ways) or one cut.
 fn damages(good: &Bytes) -> impl Iterator<Item = (String, Bytes)> + '_ {
@@ -64,5 +64,53 @@ fn malformed_files_cannot_be_tables_either() {
         }
         let code = conformance::refused(&at1(), &bytes);
         assert!(!code.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn failures_in_the_middle_come_through() {
+    for (name, good) in files(&data()) {
+        if is_table(&name) && good.len() < 2000 {
+            conformance::faulty_reads(&at1(), &good);
+        }
+    }
+    let rows = conformance::read_all(&at1(), &crate::tables::file("example_qcolumnar")).unwrap();
+    conformance::full_disk(&at1(), &rows);
+}
+
+/// Restoring, too, says so when a read fails or the disk is full, and commits nothing.
+#[test]
+fn a_restore_that_fails_leaves_nothing() {
+    struct Full;
+    impl Sink for Full {
+        fn write(&mut self, _: &[u8]) -> Result<()> {
+            Err(Error::new(Class::Io, "io", "the disk is full"))
+        }
+        fn commit(self: Box<Self>) -> Result<()> {
+            panic!("committed what could not be written")
+        }
+    }
+    /// A file that was cut while it was being read.
+    struct Cut(Bytes, u64);
+    impl Source for Cut {
+        fn size(&self) -> u64 {
+            self.0.size()
+        }
+        fn read(&self, range: ByteRange) -> Result<Bytes> {
+            self.0.slice(..usize::try_from(self.1).unwrap()).read(range)
+        }
+    }
+    for (name, good) in files(&data()) {
+        if is_bundle(&good) || unpack(&good, &strict(1)).unwrap().values().all(Bytes::is_empty) {
+            continue;
+        }
+        for threads in [1, 3] {
+            let error = colkit_at1::restore(&good, Box::new(Full), &strict(threads)).unwrap_err();
+            assert!(error.to_string().contains("the disk is full"), "{name}: {error}");
+            let sink = MemorySink::new();
+            let cut = Cut(good.clone(), good.size() - 1);
+            let error = colkit_at1::restore(&cut, Box::new(sink.clone()), &strict(threads)).unwrap_err();
+            assert_eq!((error.code(), sink.bytes()), ("short_read", None), "{name}: {error}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use colkit_at1::{Integrity, RestoreOptions, entries, is_bundle, restore, restore_bundle};
-use colkit_core::{Class, Error, Limits, MemorySink, Result, Sink, Source};
+use colkit_core::{Class, Error, Limits, MemorySink, Result, Sink, Source, conformance};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -98,6 +98,13 @@ fn every_malformed_file_is_refused_with_its_place() {
         let located = |e: &Error| e.offset().is_some() || e.part_name().is_some();
         assert!(class == Class::Limit || located(&error), "{name}: {error} has no place");
     }
+}
+
+#[test]
+fn every_malformed_file_is_listed_with_its_error() {
+    conformance::malformed(&data().join("malformed"), |name, bytes| {
+        unpack(bytes, &strict(2)).err().unwrap_or_else(|| panic!("{name} was accepted")).code()
+    });
 }
 
 #[test]

@@ -6,10 +6,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 mod lance;
+mod limits;
 mod pack;
 mod sql;
 
 pub use lance::LanceArgs;
+pub use limits::LimitArgs;
 pub use pack::{PackArgs, UnpackArgs};
 pub use sql::SqlArgs;
 
@@ -181,6 +183,8 @@ pub struct ReadingArgs {
     /// Threads to use [default: all]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
 }
 
 fn parse_delimiter(text: &str) -> Result<u8, String> {

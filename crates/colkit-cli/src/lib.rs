@@ -10,6 +10,8 @@
 //! rows/    printing rows: table, CSV, NDJSON, Arrow, JSON
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod grid;
 mod human;

@@ -1,5 +1,7 @@
 //! The `colkit` command.
 
+#![forbid(unsafe_code)]
+
 fn main() -> std::process::ExitCode {
     // What makes a decoder panic is told as an error of the file.
     let tell = std::panic::take_hook();

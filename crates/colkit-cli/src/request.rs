@@ -2,9 +2,7 @@
 
 use crate::Io;
 use crate::args::{ColumnArgs, FitArgs, NullsArg, ReadingArgs, TypesArg};
-use colkit::{
-    ColumnName, Error, Input, Limits, Nulls, OpenFile, Opening, ReadOptions, Registry, Result, TextReading, Types,
-};
+use colkit::{ColumnName, Error, Input, Nulls, OpenFile, Opening, ReadOptions, Registry, Result, TextReading, Types};
 use std::path::{Path, PathBuf};
 
 /// How standard input is called in messages.
@@ -28,7 +26,7 @@ impl ReadingArgs {
                 rename_duplicates: self.rename_duplicates,
                 ..TextReading::default()
             },
-            read: ReadOptions { limits: Limits { memory: self.memory, ..Limits::default() }, prefetch: 0 },
+            read: ReadOptions { limits: self.limits.with_memory(self.memory), prefetch: 0 },
             threads: self.thread_count(),
         };
         // A wrong name is a wrong request whether or not the file is there.

@@ -14,6 +14,8 @@ mod command {
     mod exchanges;
     mod fails;
     mod helps;
+    mod hostile;
+    mod killed;
     mod packs;
     mod prints;
     mod run;

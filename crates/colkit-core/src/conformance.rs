@@ -1,7 +1,8 @@
 //! The laws every format must obey, as functions that tests call.
 //!
 //! [`reads`] checks everything that can be said about reading a good file, [`round_trip`] that what was written comes
-//! back, [`hostile`] that no damage to a file can do harm. A broken law panics with what was expected.
+//! back, [`hostile`] that no damage to a file can do harm, [`faulty_reads`] and [`full_disk`] that failures come through.
+//! A broken law panics with what was expected.
 
 #![expect(
     clippy::panic,
@@ -10,6 +11,10 @@
     reason = "a broken law fails the test that calls it"
 )]
 #![expect(clippy::indexing_slicing, clippy::missing_panics_doc, reason = "test support over data that was just made")]
+
+mod faults;
+
+pub use faults::{faulty_reads, full_disk};
 
 use crate::drive::blocking;
 use crate::plan::ReadPlan;
@@ -22,7 +27,9 @@ use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
 use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -354,9 +361,18 @@ pub fn hostile(format: &Arc<dyn Format>, good: &Bytes) {
     });
 }
 
+/// How long anything that must end may take, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Does this on another thread, so that it fails the test instead of hanging it if it never ends.
+fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (send, receive) = mpsc::channel();
+    std::thread::spawn(move || send.send(work()));
+    receive.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("{what}: panicked or did not end ({e})"))
+}
+
 /// Reads each case on another thread, so that one that never ends fails the test instead of hanging it.
 fn each_in_time(cases: Vec<(String, Bytes)>, format: Arc<dyn Format>, check: impl Fn(&str, Result<Vec<ArrayRef>>)) {
-    const PATIENCE: Duration = Duration::from_secs(20);
     let (send, receive) = mpsc::channel();
     let names: Vec<String> = cases.iter().map(|(name, _)| name.clone()).collect();
     std::thread::spawn(move || {
@@ -380,6 +396,25 @@ pub fn refused(format: &Arc<dyn Format>, bytes: &Bytes) -> &'static str {
         Err(e) => e.code(),
         Ok(_) => panic!("a malformed file was accepted"),
     }
+}
+
+/// Checks a folder of malformed files: each is listed in its `errors.txt`, as `NAME CODE`, and refused with that code;
+/// nothing else is listed. `refuse` reads a file and returns the code of the error.
+pub fn malformed(folder: &Path, refuse: impl Fn(&str, &Bytes) -> &'static str) {
+    let mut listed = BTreeMap::new();
+    for line in std::fs::read_to_string(folder.join("errors.txt")).unwrap().lines() {
+        let (name, code) = line.split_once(' ').expect("a name and a code");
+        assert_eq!(listed.insert(name.to_string(), code.to_string()), None, "{name} is listed twice");
+    }
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
+        let name = entry.file_name().into_string().unwrap();
+        if name != "errors.txt" {
+            let code = refuse(&name, &std::fs::read(entry.path()).unwrap().into());
+            found.insert(name, code.to_string());
+        }
+    }
+    assert_eq!(found, listed, "the files and their errors are those of errors.txt");
 }
 
 /// The bytes a scan of these columns reads, after opening.

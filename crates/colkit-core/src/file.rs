@@ -3,8 +3,8 @@
 use crate::drive::blocking::{self, Batches};
 use crate::format::available_threads;
 use crate::{
-    Boxed, ByteRange, Error, Finding, Format, Layout, Machine, Projection, ReadOptions, Result, Scan, Source, Step,
-    Table,
+    Boxed, ByteRange, Error, Finding, Format, Layout, Limits, Machine, Projection, ReadOptions, Result, Scan, Source,
+    Step, Table,
 };
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -17,6 +17,7 @@ pub struct TableFile {
     format: Arc<dyn Format>,
     table: Arc<dyn Table>,
     source: Arc<dyn Source>,
+    limits: Limits,
     threads: usize,
 }
 
@@ -24,7 +25,8 @@ impl TableFile {
     /// Opens `source` as a file of `format`.
     pub fn open(format: Arc<dyn Format>, source: Arc<dyn Source>, options: &ReadOptions) -> Result<Self> {
         let table = blocking::run(format.open(source.size(), options), source.as_ref())?;
-        Ok(TableFile { format, table, source, threads: available_threads() })
+        options.limits.check_schema(&table.schema())?;
+        Ok(TableFile { format, table, source, limits: options.limits.clone(), threads: available_threads() })
     }
 
     /// Uses this many threads for scans.
@@ -58,9 +60,16 @@ impl TableFile {
         self.table.row_count()
     }
 
-    /// Reads batches in row order, on all threads.
+    /// Reads batches in row order, on all threads, within the limits that the file was opened with.
     pub fn scan(&self, scan: &Scan) -> Result<Batches> {
-        blocking::scan(self.table.clone(), self.source.clone(), scan, self.threads)
+        let limits = &self.limits;
+        let scan = Scan {
+            memory: scan.memory.min(limits.memory),
+            batch_rows: scan.batch_rows.min(limits.batch_rows),
+            ..scan.clone()
+        };
+        let batches = blocking::scan(self.table.clone(), self.source.clone(), &scan, self.threads)?;
+        Ok(batches.giving_at_most(limits.output_of(self.source.size())))
     }
 
     /// These rows, in this order.

@@ -24,6 +24,7 @@ mod sink;
 mod source;
 mod table;
 mod take;
+mod temporary;
 mod value;
 
 pub use drive::blocking::Batches;
@@ -40,4 +41,5 @@ pub use sink::{FileSink, MemorySink, Sink, StreamSink};
 pub use source::{Counting, FileSource, MappedSource, ReadCount, Source};
 pub use table::{ColumnRef, ColumnStatistics, Finding, Lane, Projection, Scan, Split, Table, column_index};
 pub use take::{check_rows, take_by_scan};
+pub use temporary::FolderSink;
 pub use value::Value;

@@ -1,6 +1,21 @@
 //! What a file may make us do. Every number in a file is a claim; these are the ceilings for honest ones.
+//!
+//! | limit | default | what it bounds |
+//! |---|---|---|
+//! | `memory` | 512 MiB | what opening, a scan or a restore holds at once |
+//! | `output_bytes` | 16 TiB | what a file may unpack to in all |
+//! | `expansion` | 1,048,576 | bytes that may come out for each byte of the file, beyond the first GiB |
+//! | `columns` | 1,048,576 | columns of a table |
+//! | `nesting` | 100 | levels of nesting in types and documents |
+//! | `name_bytes` | 1 MiB | the name of a column or of a part of one |
+//! | `value_bytes` | 2 GiB | one value |
+//! | `batch_rows` | 1,048,576 | rows of one batch, whatever was asked for |
+//!
+//! Formats check what they are about to read or reserve; what every table has in common (its schema, the size of what
+//! comes out) is checked by the driver, once for all of them.
 
 use crate::{Error, Result};
+use arrow::datatypes::{DataType, Field, Schema};
 
 /// Ceilings for reading, passed to every reader. Exceeding one is a clear error, never an allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,8 +30,12 @@ pub struct Limits {
     pub value_bytes: u64,
     /// Bytes that one file may unpack to.
     pub output_bytes: u64,
+    /// Bytes that may come out for each byte of the file, beyond the first [`Limits::ALWAYS`].
+    pub expansion: u64,
     /// Levels of nesting in types or documents.
     pub nesting: u32,
+    /// Rows of a batch.
+    pub batch_rows: usize,
 }
 
 impl Default for Limits {
@@ -27,14 +46,87 @@ impl Default for Limits {
             name_bytes: 1 << 20,
             value_bytes: 1 << 31,
             output_bytes: 1 << 44,
+            expansion: 1 << 20,
             nesting: 100,
+            batch_rows: 1 << 20,
         }
     }
 }
 
 impl Limits {
+    /// What even the smallest file may unpack to: a constant column takes no bytes however many rows it has.
+    pub const ALWAYS: u64 = 1 << 30;
+
     /// `asked` of `what`, if that is within `allowed`.
     pub fn check(what: &str, asked: u64, allowed: u64) -> Result<()> {
         if asked > allowed { Err(Error::limit(what, asked, allowed)) } else { Ok(()) }
+    }
+
+    /// Checks what has come out of a file so far.
+    pub fn check_output(given: u64, most: u64) -> Result<()> {
+        Self::check("reading all of the file", given, most)
+            .map_err(|e| e.hint("more may come out of it with --limit-output and --limit-expansion"))
+    }
+
+    /// Bytes that a file of `size` bytes may unpack to.
+    pub fn output_of(&self, size: u64) -> u64 {
+        self.output_bytes.min(size.saturating_mul(self.expansion).max(Self::ALWAYS))
+    }
+
+    /// The same limits for a file of `size` bytes, with what it may unpack to made definite.
+    pub fn of_file(&self, size: u64) -> Self {
+        Limits { output_bytes: self.output_of(size), ..self.clone() }
+    }
+
+    /// Checks the columns, names and nesting of a table that was opened.
+    pub fn check_schema(&self, schema: &Schema) -> Result<()> {
+        Self::check("the number of columns", schema.fields().len() as u64, self.columns)?;
+        schema.fields().iter().try_for_each(|field| self.check_field(field, 1))
+    }
+
+    fn check_field(&self, field: &Field, level: u32) -> Result<()> {
+        Self::check("a column name", field.name().len() as u64, self.name_bytes)?;
+        // Looked at before going deeper, so that this too is bounded.
+        Self::check("the nesting of types", level.into(), self.nesting.into())?;
+        let below = |inner: &Field| self.check_field(inner, level + 1);
+        match field.data_type() {
+            DataType::Struct(fields) => fields.iter().try_for_each(|f| below(f)),
+            DataType::Union(fields, _) => fields.iter().try_for_each(|(_, f)| below(f)),
+            DataType::List(item)
+            | DataType::LargeList(item)
+            | DataType::ListView(item)
+            | DataType::LargeListView(item)
+            | DataType::FixedSizeList(item, _)
+            | DataType::Map(item, _) => below(item),
+            DataType::RunEndEncoded(_, values) => below(values),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn small_files_may_give_a_gibibyte_and_large_ones_in_proportion() {
+        let limits = Limits { expansion: 1000, output_bytes: 1 << 40, ..Limits::default() };
+        assert_eq!(limits.output_of(10), 1 << 30);
+        assert_eq!(limits.output_of(5_000_000), 5_000_000_000);
+        assert_eq!(limits.output_of(u64::MAX), 1 << 40);
+        assert_eq!(Limits { output_bytes: 7, ..limits }.output_of(10), 7);
+    }
+
+    #[test]
+    fn schemas_are_measured_at_every_level() {
+        let limits = Limits { columns: 2, name_bytes: 4, nesting: 3, ..Limits::default() };
+        let list = |name: &str, of: Field| Field::new(name, DataType::List(Arc::new(of)), true);
+        let leaf = |name: &str| Field::new(name, DataType::Int32, true);
+        let check = |fields: Vec<Field>| limits.check_schema(&Schema::new(fields)).map_err(|e| e.to_string());
+        assert_eq!(check(vec![leaf("a"), list("b", list("c", leaf("item")))]), Ok(()));
+        assert!(check(vec![leaf("a"), leaf("b"), leaf("c")]).unwrap_err().contains("number of columns"));
+        assert!(check(vec![list("a", leaf("longer"))]).unwrap_err().contains("name"));
+        assert!(check(vec![list("a", list("b", list("c", leaf("d"))))]).unwrap_err().contains("nesting"));
     }
 }

@@ -1,5 +1,6 @@
 //! Where written bytes go. A file appears at its name whole or not at all.
 
+use crate::temporary::{folder_of, hold, make_beside, name_beside, sweep};
 use crate::{Error, Result};
 use bytes::Bytes;
 use std::fs::File;
@@ -20,7 +21,7 @@ pub trait Sink: Send {
 ///
 /// Until then it has no name at all where the system allows that, so that not even a kill leaves anything behind.
 /// Elsewhere it has a temporary name beside the target; what a killed process left of it is removed by the next one that
-/// writes the same target.
+/// writes into the same folder.
 pub struct FileSink {
     target: PathBuf,
     out: BufWriter<File>,
@@ -42,35 +43,31 @@ impl Drop for Temporary {
     }
 }
 
-/// How temporary names end.
-const TEMPORARY: &str = ".colkit-tmp";
-
 impl FileSink {
     /// Starts a file that will appear at `target`.
     pub fn create(target: impl AsRef<Path>) -> Result<Self> {
         let target = target.as_ref().to_path_buf();
-        let Some(name) = target.file_name() else {
+        if target.file_name().is_none() {
             return Err(Error::request("not_a_file_name", "expected the name of a file to write")
                 .file(target.display().to_string()));
-        };
-        let mut start = std::ffi::OsString::from(".");
-        start.push(name);
-        start.push(".");
-        let mut temporary_name = start.clone();
-        temporary_name.push(format!("{}-{}{TEMPORARY}", std::process::id(), next_number()));
-        let mut temporary = Temporary { path: target.with_file_name(temporary_name), exists: false };
-        let file = match nameless_file(folder_of(&target)) {
-            Some(file) => file,
+        }
+        let folder = folder_of(&target);
+        sweep(folder);
+        let (temporary, file) = match nameless_file(folder) {
+            Some(file) => {
+                // Nobody else can see it; locked, it stays so when it gets its first name.
+                hold(&file);
+                (Temporary { path: name_beside(&target), exists: false }, file)
+            }
             None => {
-                remove_left_over(folder_of(&target), &start);
-                let file = File::options().write(true).create_new(true).open(&temporary.path).map_err(|e| {
+                let create = |path: &Path| File::options().write(true).create_new(true).open(path);
+                let (path, file) = make_beside(&target, create).map_err(|e| {
                     Error::from(e)
                         .file(target.display().to_string())
                         .part("creating a temporary file beside the target")
                         .hint("check that the folder exists and can be written to")
                 })?;
-                temporary.exists = true;
-                file
+                (Temporary { path, exists: true }, file)
             }
         };
         Ok(FileSink { target, out: BufWriter::with_capacity(1 << 18, file), temporary })
@@ -78,19 +75,6 @@ impl FileSink {
 
     fn named(&self, e: impl Into<Error>) -> Error {
         e.into().file(self.target.display().to_string())
-    }
-}
-
-/// Tells apart the temporary files of one process.
-fn next_number() -> u64 {
-    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
-}
-
-fn folder_of(target: &Path) -> &Path {
-    match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
     }
 }
 
@@ -123,26 +107,6 @@ fn give_name(file: &File, path: &Path) -> std::io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn give_name(_: &File, _: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
-}
-
-/// How long a temporary file must have been left alone before it is taken for abandoned: a process on another machine
-/// may be writing it.
-const ABANDONED: std::time::Duration = std::time::Duration::from_secs(3600);
-
-/// Removes what killed processes left of earlier writes to the same target. Failing to is not worth an error.
-fn remove_left_over(folder: &Path, start: &std::ffi::OsStr) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let (Some(name), Some(start)) = (name.to_str(), start.to_str()) else { continue };
-        let Some(owner) = name.strip_prefix(start).and_then(|rest| rest.strip_suffix(TEMPORARY)) else { continue };
-        let Some(process) = owner.split_once('-').and_then(|(id, _)| id.parse::<u32>().ok()) else { continue };
-        let running = Path::new("/proc/self").exists() && Path::new("/proc").join(process.to_string()).exists();
-        let age = entry.metadata().and_then(|m| m.modified()).ok().and_then(|m| m.elapsed().ok());
-        if !running && age.is_some_and(|age| age > ABANDONED) {
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
 }
 
 impl Sink for FileSink {
@@ -240,31 +204,6 @@ mod tests {
         sink.commit().unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"whole");
         assert_eq!(entries(), 1);
-    }
-
-    #[test]
-    fn what_a_killed_process_left_is_removed_when_it_is_old() {
-        let folder = tempfile::tempdir().unwrap();
-        let old = std::time::SystemTime::now() - 2 * ABANDONED;
-        let put = |name: &str, old_one: bool| {
-            let file = File::create(folder.path().join(name)).unwrap();
-            if old_one {
-                file.set_modified(old).unwrap();
-            }
-        };
-        let mine = format!(".out.bin.{}-7{TEMPORARY}", std::process::id());
-        put(".out.bin.4294967294-0.colkit-tmp", true);
-        put(".out.bin.4294967294-1.colkit-tmp", false);
-        put(".other.bin.4294967294-0.colkit-tmp", true);
-        put(&mine, true);
-        remove_left_over(folder.path(), ".out.bin.".as_ref());
-        let mut left: Vec<_> =
-            std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        left.sort();
-        let mut expected =
-            vec![mine, ".other.bin.4294967294-0.colkit-tmp".into(), ".out.bin.4294967294-1.colkit-tmp".into()];
-        expected.sort();
-        assert_eq!(left, expected);
     }
 
     #[cfg(target_os = "linux")]

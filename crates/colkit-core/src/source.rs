@@ -70,6 +70,17 @@ fn short_read(range: ByteRange) -> Error {
         .hint("the file may have been cut or changed while it was being read")
 }
 
+/// Whether a source has brought what was asked for.
+pub(crate) fn check_lengths(ranges: &[ByteRange], got: &[Bytes]) -> Result<()> {
+    let lacking = |(i, range): (usize, &ByteRange)| {
+        (got.get(i).map(|bytes| bytes.len() as u64) != Some(range.len())).then_some(*range)
+    };
+    match ranges.iter().enumerate().find_map(lacking) {
+        Some(range) => Err(short_read(range)),
+        None => Ok(()),
+    }
+}
+
 fn check_inside(range: ByteRange, size: u64) -> Result<()> {
     if range.end() > size { Err(short_read(range)) } else { Ok(()) }
 }

@@ -1,5 +1,7 @@
 //! Other people's formats behind colkit's traits: CSV and TSV, NDJSON, Arrow IPC, Parquet.
 
+#![forbid(unsafe_code)]
+
 pub mod csv;
 mod guard;
 pub mod ipc;

@@ -4,7 +4,7 @@
 use crate::vectors::{bytes, lance, names};
 use bytes::Bytes;
 use colkit_core::drive::blocking;
-use colkit_core::{Format, Projection, ReadOptions, Result, Scan, SideBySide, Source, Table};
+use colkit_core::{Format, Projection, ReadOptions, Result, Scan, SideBySide, Source, Table, conformance};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -110,6 +110,12 @@ fn check(version: &str) {
 }
 
 #[test]
+fn malformed_files_are_refused_for_their_reason() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/malformed");
+    conformance::malformed(&folder, |_, bytes| conformance::refused(&lance(), bytes));
+}
+
+#[test]
 fn damaged_2_0_files_do_no_harm() {
     check("v2_0");
 }
@@ -117,4 +123,18 @@ fn damaged_2_0_files_do_no_harm() {
 #[test]
 fn damaged_2_1_files_do_no_harm() {
     check("v2_1");
+}
+
+#[test]
+fn failures_in_the_middle_come_through() {
+    for version in ["v2_0", "v2_1"] {
+        for name in names(version).into_iter().step_by(7) {
+            let good = bytes(version, &name);
+            if good.len() < 20_000 {
+                conformance::faulty_reads(&lance(), &good);
+            }
+        }
+    }
+    let rows = conformance::read_all(&lance(), &bytes("v2_1", "prim_decimal")).unwrap();
+    conformance::full_disk(&lance(), &rows);
 }

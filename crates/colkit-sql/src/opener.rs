@@ -12,9 +12,10 @@ use arrow::array::{ArrayRef, AsArray, BooleanArray, new_null_array};
 use arrow::compute::{BatchCoalescer, cast, filter_record_batch};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
+use colkit::drive::decoded_bytes;
 use colkit::drive::store::SplitReader;
 use colkit::plan::{ReadPlan, batch_of};
-use colkit::{Projection, Scan, Split, Table};
+use colkit::{Limits, Projection, Scan, Split, Table};
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::datasource::listing::{FileRange, PartitionedFile};
 use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener};
@@ -91,6 +92,7 @@ impl Opener {
             current: None,
             ahead: None,
             coalescer,
+            given: 0,
             metrics: self.metrics,
         };
         reader.begin(file.range.as_ref(), file.object_meta.size).await?;
@@ -141,6 +143,8 @@ struct Reader {
     /// The next split, being fetched while the current one is decoded.
     ahead: Option<SpawnedTask<colkit::Result<SplitReader>>>,
     coalescer: BatchCoalescer,
+    /// Bytes decoded so far.
+    given: u64,
     metrics: ReadMetrics,
 }
 
@@ -239,6 +243,8 @@ impl Reader {
                 }
                 Ok(Some(batch)) => {
                     self.metrics.decoded(batch.num_rows());
+                    self.given = self.given.saturating_add(decoded_bytes(&batch));
+                    Limits::check_output(self.given, self.open.most).map_err(|e| self.told(e))?;
                     let batch = self.columns.of(&batch)?;
                     if let Some(batch) = self.keep(batch)? {
                         return Ok(Some(batch));

@@ -18,6 +18,8 @@ pub(crate) struct OpenTable {
     pub bytes: Remote,
     /// Whether its types were inferred from text.
     pub is_text: bool,
+    /// Bytes that may come out of it.
+    pub most: u64,
     /// Held while splits are planned: what one partition learns about the file, the next need not fetch again.
     planning: tokio::sync::Mutex<()>,
 }
@@ -145,8 +147,11 @@ impl Tables {
             }
         };
         let table = bytes.run(format.open(object.size, &opening.read)).await.map_err(named)?;
+        let limits = &opening.read.limits;
+        limits.check_schema(&table.schema()).map_err(named)?;
+        let most = limits.output_of(object.size);
         let is_text = opening.registry.is_text(format.name());
-        Ok(Arc::new(OpenTable { name, table, bytes, is_text, planning: tokio::sync::Mutex::default() }))
+        Ok(Arc::new(OpenTable { name, table, bytes, is_text, most, planning: tokio::sync::Mutex::default() }))
     }
 }
 

@@ -14,6 +14,8 @@
 //!
 //! Nothing here prints, and nothing here keeps a table in memory.
 
+#![forbid(unsafe_code)]
+
 mod columns;
 mod convert;
 mod diff;
@@ -32,8 +34,8 @@ mod verify;
 pub use arrow;
 pub use colkit_at1 as at1;
 pub use colkit_core::{
-    Batches, ByteRange, Class, ColumnRef, ColumnStatistics, Counting, Error, FileSink, FileSource, Finding, Format,
-    Layout, Limits, MappedSource, MemorySink, Nulls, Op, Predicate, Projection, ReadCount, ReadOptions, Region,
+    Batches, ByteRange, Class, ColumnRef, ColumnStatistics, Counting, Error, FileSink, FileSource, Finding, FolderSink,
+    Format, Layout, Limits, MappedSource, MemorySink, Nulls, Op, Predicate, Projection, ReadCount, ReadOptions, Region,
     RegionKind, Result, Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter, Types, Value,
     WriteOptions, WriteSummary, available_threads, coalesce, column_index, drive, json, plan, recognise, recognition,
 };

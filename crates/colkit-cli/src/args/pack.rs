@@ -1,6 +1,6 @@
 //! What can be typed after `pack` and `unpack`.
 
-use super::ScriptArgs;
+use super::{LimitArgs, ScriptArgs};
 use crate::human::parse_size;
 use clap::Args;
 use colkit::at1::Codec;
@@ -84,6 +84,8 @@ pub struct UnpackArgs {
     pub threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub script: ScriptArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
 }
 
 fn parse_codec(name: &str) -> Result<Codec, String> {

@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::request::{input, is_stream};
 use crate::{Io, Outcome};
 use colkit::at1::{Integrity, RestoreOptions, Restored, is_bundle, restore, restore_bundle};
-use colkit::{ByteRange, Error, FileSink, Input, Limits, Result, Sink, StreamSink, create};
+use colkit::{ByteRange, Error, FileSink, FolderSink, Input, Result, Sink, StreamSink, create};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub fn run(args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
     let packed = input(&args.file, io)?;
     let named = |e: Error| e.file(packed.name());
     let options = RestoreOptions {
-        limits: Limits { memory: args.memory, ..Limits::default() },
+        limits: args.limits.with_memory(args.memory),
         threads: args.threads.map_or_else(colkit::available_threads, Into::into),
         integrity: if args.no_verify { Integrity::Skip } else { Integrity::Verify },
     };
@@ -75,12 +75,8 @@ fn to_folder(
     if target.exists() && !(force && target.is_dir()) {
         return Err(already_there(target));
     }
-    let beside = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
     let named = |e: std::io::Error| Error::from(e).file(target.display().to_string());
-    let temporary = tempfile::Builder::new().prefix(".colkit-tmp-").tempdir_in(beside).map_err(named)?;
+    let temporary = FolderSink::create(target).map_err(named)?;
     let restored = restore(&mut |name| {
         let path = temporary.path().join(name);
         if let Some(folder) = path.parent() {
@@ -99,25 +95,8 @@ fn to_folder(
         }
         return Ok(restored);
     }
-    let folder = temporary.keep();
-    open_to_others(&folder);
-    std::fs::rename(&folder, target).map_err(|e| {
-        // Nothing more can be done if even this fails; the folder is recognisable by its name.
-        let _ = std::fs::remove_dir_all(&folder);
-        named(e)
-    })?;
+    temporary.commit(target).map_err(named)?;
     Ok(restored)
-}
-
-/// Temporary folders are for their owner alone; the one that stays is as any other.
-fn open_to_others(folder: &Path) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755));
-    }
-    #[cfg(not(unix))]
-    let _ = folder;
 }
 
 fn tell(

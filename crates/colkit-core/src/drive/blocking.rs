@@ -4,9 +4,11 @@
 //! it until it gives one, and put it back: so all columns of the front split advance together, later splits are
 //! prepared meanwhile, and what waits to be consumed stays bounded whatever the shape of the table.
 
+use crate::drive::decoded_bytes;
 use crate::lanes::{Joined, LaneOutput, bare_batch, join};
 use crate::plan::ReadPlan;
-use crate::{BatchMachine, Boxed, Error, Result, Scan, Source, Split, Step, Table};
+use crate::source::check_lengths;
+use crate::{BatchMachine, Boxed, Error, Limits, Result, Scan, Source, Split, Step, Table};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use std::collections::VecDeque;
@@ -24,7 +26,11 @@ pub fn next<T>(machine: &mut Boxed<T>, source: &dyn Source) -> Result<T> {
     loop {
         match machine.step(got)? {
             Step::Ready(value) => return Ok(value),
-            Step::Need(ranges) => got = source.read_many(&ranges)?,
+            Step::Need(ranges) => {
+                got = source.read_many(&ranges)?;
+                // Machines rely on it; a source may be anybody's.
+                check_lengths(&ranges, &got)?;
+            }
         }
     }
 }
@@ -36,7 +42,7 @@ pub fn scan(table: Arc<dyn Table>, source: Arc<dyn Source>, scan: &Scan, threads
     let state = State { splits: splits.into(), active: VecDeque::new(), opened: 0, stop: false };
     let shared =
         Arc::new(Shared { table, source, plan, state: Mutex::new(state), room: Condvar::new(), rows: Condvar::new() });
-    let mut batches = Batches { shared, workers: Vec::new(), finished: false };
+    let mut batches = Batches { shared, workers: Vec::new(), finished: false, given: 0, most: u64::MAX };
     for _ in 0..threads.max(1) {
         let shared = batches.shared.clone();
         batches.workers.push(std::thread::Builder::new().name("colkit-read".into()).spawn(move || shared.work())?);
@@ -207,6 +213,9 @@ pub struct Batches {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
     finished: bool,
+    /// Bytes decoded so far, and how many there may be.
+    given: u64,
+    most: u64,
 }
 
 impl Batches {
@@ -215,7 +224,14 @@ impl Batches {
         self.shared.plan.schema.clone()
     }
 
-    fn next_batch(&self) -> Result<Option<RecordBatch>> {
+    /// Ends with an error once more bytes than this have been decoded, whether or not a condition keeps them: a file of
+    /// a few bytes may say that it has any number of rows.
+    pub fn giving_at_most(mut self, bytes: u64) -> Self {
+        self.most = bytes;
+        self
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let plan = &self.shared.plan;
         let mut state = self.shared.lock();
         loop {
@@ -245,6 +261,8 @@ impl Batches {
                 Joined::Batch(batch) => {
                     drop(state);
                     self.shared.room.notify_all();
+                    self.given = self.given.saturating_add(decoded_bytes(&batch));
+                    Limits::check_output(self.given, self.most)?;
                     let batch = plan.finish(batch)?;
                     if batch.num_rows() > 0 {
                         return Ok(Some(batch));

@@ -4,3 +4,12 @@ pub mod blocking;
 pub mod parallel;
 #[cfg(feature = "object-store")]
 pub mod store;
+
+use arrow::array::{Array, ArrayRef};
+use arrow::record_batch::RecordBatch;
+
+/// Bytes that the values of a batch take, at least one for each row.
+pub fn decoded_bytes(batch: &RecordBatch) -> u64 {
+    let size = |array: &ArrayRef| array.to_data().get_slice_memory_size().unwrap_or(0) as u64;
+    batch.columns().iter().map(size).sum::<u64>().max(batch.num_rows() as u64)
+}

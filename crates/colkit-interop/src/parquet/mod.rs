@@ -11,6 +11,7 @@
 //! push decoder, which asks for ranges as our machines do (`column`).
 
 mod column;
+mod depth;
 mod open;
 mod plan;
 mod prune;

@@ -69,6 +69,7 @@ impl Open {
     }
 
     fn read_footer(&self, bytes: &[u8], range: ByteRange) -> Result<ParquetMetaData> {
+        super::depth::check(bytes, &self.limits).map_err(|e| e.part("footer").at(range.start()))?;
         let metadata =
             guarded("footer", || ParquetMetaDataReader::decode_metadata(bytes)).map_err(|e| e.at(range.start()))?;
         let columns = metadata.file_metadata().schema_descr().num_columns();

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use colkit_core::drive::blocking;
 use colkit_core::plan::ReadPlan;
 use colkit_core::{Format, Projection, ReadOptions, Result, Scan, SideBySide, WriteOptions, conformance};
-use colkit_interop::{ArrowFile, ArrowStream, IpcCompression, NdjsonFormat, Parquet, ParquetCompression};
+use colkit_interop::{ArrowFile, ArrowStream, CsvFormat, IpcCompression, NdjsonFormat, Parquet, ParquetCompression};
 use std::sync::{Arc, Once, mpsc};
 use std::time::Duration;
 
@@ -105,4 +105,38 @@ fn arrow_files_and_streams() {
 #[test]
 fn ndjson() {
     survives(Arc::new(NdjsonFormat::default()), &plain(6), 1);
+}
+
+#[test]
+fn malformed_files_are_refused_for_their_reason() {
+    quietly();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/malformed");
+    conformance::malformed(&folder, |name, bytes| {
+        let format: Arc<dyn Format> = match name.rsplit('.').next() {
+            Some("parquet") => Arc::new(Parquet::default()),
+            Some("arrow") => Arc::new(ArrowFile::default()),
+            Some("arrows") => Arc::new(ArrowStream::default()),
+            Some("ndjson") => Arc::new(NdjsonFormat::default()),
+            Some("csv") => Arc::new(CsvFormat::default()),
+            other => panic!("no format for {other:?}"),
+        };
+        conformance::refused(&format, bytes)
+    });
+}
+
+#[test]
+fn failures_in_the_middle_come_through() {
+    let formats: [Arc<dyn Format>; 5] = [
+        Arc::new(Parquet::default()),
+        Arc::new(ArrowFile::default()),
+        Arc::new(ArrowStream::default()),
+        Arc::new(NdjsonFormat::default()),
+        Arc::new(CsvFormat::default()),
+    ];
+    quietly();
+    for format in formats {
+        let (good, _) = conformance::write(&format, &plain(300), 100, &WriteOptions::default()).unwrap();
+        conformance::faulty_reads(&format, &good);
+        conformance::full_disk(&format, &plain(300));
+    }
 }

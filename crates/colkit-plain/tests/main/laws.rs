@@ -25,3 +25,17 @@ fn no_damage_to_a_small_file_does_harm() {
     }
     assert!(tried > 40, "only {tried} files were tried");
 }
+
+#[test]
+fn failures_in_the_middle_come_through() {
+    for path in column_files(&data()).into_iter().filter(|p| p.metadata().unwrap().len() <= 4000) {
+        let (format, bytes) = (format_of(&path), read(&path));
+        conformance::faulty_reads(&format, &bytes);
+        let rows = conformance::read_all(&format, &bytes).unwrap();
+        let names: std::collections::HashSet<String> =
+            rows.schema().fields().iter().map(|f| f.name().clone()).collect();
+        if names.len() == rows.num_columns() && rows.num_columns() > 0 {
+            conformance::full_disk(&format, &rows);
+        }
+    }
+}
