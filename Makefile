@@ -1,5 +1,7 @@
 # make test    everything that must hold: formatting, lints, tests, and tests against other people's implementations
 # make bench   how near we are to the bare libraries and to other tools; see docs/performance.md
+# make fuzz    every reader against inputs changed at random, TIME seconds for each target; see docs/reliability.md
+# make deny    licences, sources and known vulnerabilities of what is depended on
 # make tour    a round through the formats, with a table made on the spot
 
 CARGO ?= cargo
@@ -9,9 +11,9 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # One set of features for every step: another one would build arrow a second time.
 WORKSPACE := --workspace --all-features
 
-.PHONY: test lint unit interop bench release bench-plain bench-pack bench-write bench-read bench-sql tour clean
+.PHONY: test lint unit interop fuzz fuzz-short deny bench release bench-plain bench-pack bench-write bench-read bench-sql tour clean
 
-test: lint unit interop
+test: lint deny unit interop fuzz-short
 	@echo "all tests passed"
 
 lint:
@@ -46,6 +48,24 @@ $(VENV)-lance4/ready $(VENV)-lance14/ready: $(VENV)-lance%/ready: tests/interop/
 	$(PYTHON) -m venv $(VENV)-lance$*
 	$(VENV)-lance$*/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
+
+# Both need the nightly toolchain, and say so if it is not there.
+TIME ?= 60
+fuzz:
+	fuzz/run.sh $(TIME)
+
+fuzz-short:
+	fuzz/run.sh 10
+
+# The database of vulnerabilities comes over the network; everything else is checked without it.
+deny:
+	@if ! $(CARGO) deny --version >/dev/null 2>&1; then \
+	  echo "skipped: cargo-deny is not installed (cargo install --locked cargo-deny)"; \
+	else \
+	  $(CARGO) deny --log-level error check licenses bans sources || exit 1; \
+	  if timeout 60 $(CARGO) deny fetch db >/dev/null 2>&1; then $(CARGO) deny --log-level error check advisories; \
+	  else echo "skipped: known vulnerabilities, because their database cannot be had"; fi; \
+	fi
 
 # Each benchmark runs us and our peers in turns, on data that it makes under bench/out; see docs/performance.md. The peers'
 # crates are built in a workspace of their own (bench/peers), which takes a while and needs protoc and libclang.

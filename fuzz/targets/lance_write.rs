@@ -1,0 +1,33 @@
+//! Any table, written as `.lance` in any way: a scan and single rows must give it back.
+#![no_main]
+
+use bytes::Bytes;
+use colkit_core::drive::blocking;
+use colkit_core::{Format, MemorySink, Projection, Source, WriteOptions};
+use colkit_fuzz::batch::Feed;
+use colkit_fuzz::read;
+use colkit_lance::container::Version;
+use colkit_lance::{Lance, Prefer, Writing};
+
+libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
+    let mut feed = Feed(data);
+    let how = feed.byte();
+    let writing = Writing {
+        prefer: [Prefer::Balance, Prefer::Size, Prefer::Speed, Prefer::RandomAccess][usize::from(how & 3)],
+        version: [None, Some(Version::V2_0), Some(Version::V2_1), Some(Version::V2_2)][usize::from(how >> 2 & 3)],
+        page_bytes: if how & 16 == 0 { 8 << 20 } else { 256 },
+        ..Writing::default()
+    };
+    let batch = feed.batch();
+    let format = Lance::default().writing(writing);
+    let sink = MemorySink::new();
+    let options = WriteOptions { threads: 1, ..WriteOptions::default() };
+    let Ok(mut writer) = format.writer(batch.schema(), Box::new(sink.clone()), &options) else { return };
+    writer.write(&batch).and_then(|()| writer.finish()).expect("what was begun can be written");
+    let file: Bytes = sink.bytes().expect("what is written is there");
+    // Scan against single rows, and the laws.
+    read::everything(&format, &file);
+    let table = blocking::run(format.open(file.size(), &colkit_fuzz::options()), &file).expect("what was written opens");
+    let rows = read::rows(table.as_ref(), &file, &read::scan(Projection::all())).expect("what was written reads");
+    assert_eq!(rows.columns(), batch.columns(), "what was written");
+});
