@@ -114,10 +114,13 @@ impl FileSource for ColkitSource {
         let ours = |f: &Arc<dyn PhysicalExpr>| collect_columns(f).iter().all(|c| c.index() < columns);
         let answer = |f| if ours(f) { PushedDown::Yes } else { PushedDown::No };
         let answers: Vec<PushedDown> = filters.iter().map(answer).collect();
-        let accepted = filters.into_iter().filter(ours);
+        let answered = FilterPushdownPropagation::with_parent_pushdown_result(answers);
+        let accepted: Vec<_> = filters.into_iter().filter(ours).collect();
+        if accepted.is_empty() {
+            return Ok(answered);
+        }
         let filter = conjunction(self.filter.iter().cloned().chain(accepted));
-        let source = ColkitSource { filter: Some(filter), ..self.clone() };
-        Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers).with_updated_node(Arc::new(source)))
+        Ok(answered.with_updated_node(Arc::new(ColkitSource { filter: Some(filter), ..self.clone() })))
     }
 
     fn try_pushdown_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn FileSource>>> {
