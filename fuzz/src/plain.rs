@@ -26,7 +26,7 @@ fn number(file: &[u8], at: &mut usize, length: usize) -> Option<u64> {
 
 fn take_apart(file: &[u8]) -> Option<Parts> {
     let magic: [u8; 4] = file.get(..4)?.try_into().ok()?;
-    let mut at = 4;
+    let mut at;
     let (rows, columns, name_length) = match &magic {
         b"GPP1" => {
             at = 8;
