@@ -20,8 +20,8 @@ use datafusion::common::runtime::SpawnedTask;
 use datafusion::datasource::listing::{FileRange, PartitionedFile};
 use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener};
 use datafusion::error::Result;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
+use datafusion::physical_expr::{PhysicalExpr, conjunction};
 use datafusion::physical_expr_common::physical_expr::snapshot_generation;
 use futures::{StreamExt, stream};
 use object_store::ObjectStore;
@@ -41,6 +41,8 @@ pub(crate) struct Opener {
     pub columns: Vec<usize>,
     /// Which rows to return.
     pub filter: Option<Arc<dyn PhysicalExpr>>,
+    /// What is known about rows that are wanted, and may become known while reading.
+    pub hints: Option<Arc<dyn PhysicalExpr>>,
     pub batch_rows: usize,
     pub metrics: ReadMetrics,
 }
@@ -71,6 +73,8 @@ impl Opener {
             }
         }
         let schema = Arc::new(self.file_schema.project(&wanted)?);
+        let known = self.filter.iter().chain(&self.hints).cloned().collect::<Vec<_>>();
+        let known = (!known.is_empty()).then(|| conjunction(known));
         let filter = self.filter.map(|f| reassign_expr_columns(f, &schema)).transpose()?;
         let columns = Columns::new(schema, &open.table.schema());
         let scan = Scan {
@@ -86,6 +90,7 @@ impl Opener {
             columns,
             output,
             filter,
+            known,
             generation: 0,
             plan,
             pending: VecDeque::new(),
@@ -135,7 +140,9 @@ struct Reader {
     output: SchemaRef,
     /// The filter, on the columns that are wanted.
     filter: Option<Arc<dyn PhysicalExpr>>,
-    /// The state of the filter that `pending` was planned with.
+    /// All that is known about rows that are wanted, on the columns of the table.
+    known: Option<Arc<dyn PhysicalExpr>>,
+    /// The state of it that `pending` was planned with.
     generation: u64,
     plan: ReadPlan,
     pending: VecDeque<Split>,
@@ -169,13 +176,13 @@ impl Reader {
         Ok(())
     }
 
-    /// Plans these rows with the filter as it is now.
+    /// Plans these rows by what is known now.
     async fn replan(&mut self, rows: Range<u64>) -> Result<()> {
-        let predicate = match &self.filter {
+        let predicate = match &self.known {
             None => None,
-            Some(filter) => {
-                self.generation = snapshot_generation(filter);
-                condition(filter, &self.open.table.schema())
+            Some(known) => {
+                self.generation = snapshot_generation(known);
+                condition(known, &self.open.table.schema())
             }
         };
         self.plan.scan.predicate = predicate.clone();
@@ -190,7 +197,7 @@ impl Reader {
             let fetched = task.join().await.map_err(|e| datafusion::error::DataFusionError::External(Box::new(e)))?;
             return Ok(Some(fetched.map_err(|e| self.told(e))?));
         }
-        let tightened = self.filter.as_ref().is_some_and(|f| snapshot_generation(f) != self.generation);
+        let tightened = self.known.as_ref().is_some_and(|k| snapshot_generation(k) != self.generation);
         if tightened && let (Some(first), Some(last)) = (self.pending.front(), self.pending.back()) {
             let (before, rows) = (self.pending.len(), first.rows.start..last.rows.end);
             self.replan(rows).await?;

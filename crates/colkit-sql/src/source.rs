@@ -9,6 +9,7 @@ use datafusion::datasource::physical_plan::{FileOpener, FileScanConfig, FileSour
 use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::Result;
+use datafusion::physical_expr::expressions::DynamicFilterTracking;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, conjunction};
@@ -22,15 +23,18 @@ use std::sync::Arc;
 /// Files of colkit's formats as DataFusion scans them.
 ///
 /// Columns are read as asked for. Filters on columns of the files are applied exactly, so nothing above needs to repeat
-/// them; those that have a counterpart also rule out parts of the files before they are read, again and again while
-/// they tighten.
+/// them; those that have a counterpart also rule out parts of the files before they are read. So do filters that joins and
+/// limits tighten while they run, again and again.
 #[derive(Clone)]
 pub struct ColkitSource {
     tables: Arc<Tables>,
     format: Option<&'static str>,
     schema: TableSchema,
     projection: SplitProjection,
+    /// What rows must satisfy.
     filter: Option<Arc<dyn PhysicalExpr>>,
+    /// What joins and limits find out while they run: they check it themselves, so it only rules out splits here.
+    hints: Option<Arc<dyn PhysicalExpr>>,
     batch_rows: usize,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -43,6 +47,7 @@ impl ColkitSource {
             projection: SplitProjection::unprojected(&schema),
             schema,
             filter: None,
+            hints: None,
             batch_rows: 8192,
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -68,6 +73,7 @@ impl FileSource for ColkitSource {
             file_schema: self.schema.file_schema().clone(),
             columns: self.projection.file_indices.clone(),
             filter: self.filter.clone(),
+            hints: self.hints.clone(),
             batch_rows: self.batch_rows,
             metrics: ReadMetrics::new(&self.metrics, partition),
         });
@@ -99,8 +105,11 @@ impl FileSource for ColkitSource {
     }
 
     fn fmt_extra(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.filter {
-            Some(filter) => write!(f, ", predicate={filter}"),
+        if let Some(filter) = &self.filter {
+            write!(f, ", predicate={filter}")?;
+        }
+        match &self.hints {
+            Some(hints) => write!(f, ", hints={hints}"),
             None => Ok(()),
         }
     }
@@ -112,15 +121,16 @@ impl FileSource for ColkitSource {
     ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
         let columns = self.schema.file_schema().fields().len();
         let ours = |f: &Arc<dyn PhysicalExpr>| collect_columns(f).iter().all(|c| c.index() < columns);
-        let answer = |f| if ours(f) { PushedDown::Yes } else { PushedDown::No };
-        let answers: Vec<PushedDown> = filters.iter().map(answer).collect();
-        let answered = FilterPushdownPropagation::with_parent_pushdown_result(answers);
-        let accepted: Vec<_> = filters.into_iter().filter(ours).collect();
-        if accepted.is_empty() {
-            return Ok(answered);
-        }
-        let filter = conjunction(self.filter.iter().cloned().chain(accepted));
-        Ok(answered.with_updated_node(Arc::new(ColkitSource { filter: Some(filter), ..self.clone() })))
+        let exact =
+            |f: &Arc<dyn PhysicalExpr>| ours(f) && !DynamicFilterTracking::classify(f).contains_dynamic_filter();
+        let answers = filters.iter().map(|f| if exact(f) { PushedDown::Yes } else { PushedDown::No }).collect();
+        let (rows, hints): (Vec<_>, Vec<_>) = filters.into_iter().filter(ours).partition(exact);
+        let and = |before: &Option<Arc<dyn PhysicalExpr>>, more: Vec<Arc<dyn PhysicalExpr>>| match more.is_empty() {
+            true => before.clone(),
+            false => Some(conjunction(before.iter().cloned().chain(more))),
+        };
+        let source = ColkitSource { filter: and(&self.filter, rows), hints: and(&self.hints, hints), ..self.clone() };
+        Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers).with_updated_node(Arc::new(source)))
     }
 
     fn try_pushdown_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn FileSource>>> {
@@ -134,6 +144,6 @@ impl FileSource for ColkitSource {
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         let projected = self.projection.source.iter().map(|p| &p.expr);
-        apply_expression_roots(projected.chain(self.filter.iter()), f)
+        apply_expression_roots(projected.chain(self.filter.iter()).chain(self.hints.iter()), f)
     }
 }
