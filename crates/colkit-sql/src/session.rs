@@ -12,6 +12,7 @@ use datafusion::common::plan_datafusion_err;
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
 use datafusion::error::Result;
 use datafusion::execution::context::SessionState;
+use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::object_store::ObjectStoreRegistry;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::CreateExternalTable;
@@ -45,7 +46,9 @@ impl Sessions {
             .with_collect_statistics(true);
         let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(ByUrl(self.stores.clone())));
         if let Some(memory) = self.memory {
-            runtime = runtime.with_memory_limit(usize::try_from(memory).unwrap_or(usize::MAX), 1.0);
+            // Each sort and join gets its share: one that comes first must not leave the next one without any.
+            let pool = FairSpillPool::new(usize::try_from(memory).unwrap_or(usize::MAX));
+            runtime = runtime.with_memory_pool(Arc::new(pool));
         }
         if let Some(folder) = &self.spill_folder {
             runtime = runtime.with_temp_file_path(folder);

@@ -105,3 +105,21 @@ fn mistakes_are_named() {
     refused(&said, 1, "--types");
     assert!(!folder.path("x.cff").exists());
 }
+
+#[test]
+fn what_does_not_fit_is_spilled() {
+    let folder = Folder::new();
+    let rows: String = (0..300_000u64).map(|i| format!("{},text of row number {i}\n", i * 7919 % 300_007)).collect();
+    folder.write("t.csv", format!("key,text\n{rows}"));
+    std::fs::create_dir(folder.path("spill")).unwrap();
+    let query = "SELECT key, text FROM 't.csv' ORDER BY text DESC, key";
+    let sorted = ["sql", query, "--out", "sorted.lance", "--memory", "64M", "--spill-dir", "spill"];
+    let said = folder.run(&sorted);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let check = "SELECT count(*) n, count(DISTINCT key) d FROM 'sorted.lance'";
+    assert_eq!(answer(&folder, check), "n,d\n300000,300000\n");
+    assert_eq!(answer(&folder, "SELECT text FROM 'sorted.lance' LIMIT 1"), "text\ntext of row number 99999\n");
+    let said = folder.run(&["sql", query, "--out", "never.lance", "--memory", "1M"]);
+    refused(&said, 1, "--memory");
+    assert!(!folder.path("never.lance").exists());
+}
