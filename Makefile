@@ -54,8 +54,9 @@ TIME ?= 60
 fuzz:
 	fuzz/run.sh $(TIME)
 
+# For the gate, which must not depend on luck: the vectors and every file that fuzzing left behind, as they are.
 fuzz-short:
-	fuzz/run.sh 10
+	fuzz/run.sh --runs 0
 
 # The database of vulnerabilities comes over the network; everything else is checked without it.
 deny:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets, one after another, and prints how many inputs were tried.
 #   run.sh [SECONDS] [TARGET...]     SECONDS for each target (default 60); all targets unless some are named
+#   run.sh --runs N [TARGET...]      the same N inputs for each target every time; 0 are the vectors and fuzz/corpus as they are
 # Needs the nightly toolchain. If that cannot be had, it says so plainly, which is not a failure; a finding is.
 #
 # `cargo +nightly fuzz run TARGET` works too. It instruments all crates; here only our own are, which takes a third of
@@ -10,8 +11,16 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 # Beside the other builds, outside of the checkout if they are.
 target=${CARGO_TARGET_DIR:-$root/target}/fuzz
-seconds=${1:-60}
-shift || true
+if [ "${1:-}" = --runs ]; then
+    corpora=short
+    extent=(-runs="$2" -seed=1)
+    rm -rf "$target/$corpora"
+    shift 2
+else
+    corpora=corpus
+    extent=(-max_total_time="${1:-60}")
+    shift || true
+fi
 
 skip() {
     echo "skipped: fuzzing: $1"
@@ -58,7 +67,7 @@ targets=("$@")
 total=0
 failed=()
 for name in "${targets[@]}"; do
-    seeds=$target/seeds/$name corpus=$target/corpus/$name
+    seeds=$target/seeds/$name corpus=$target/$corpora/$name
     rm -rf "$seeds"
     mkdir -p "$seeds" "$corpus" "$target/found" "fuzz/corpus/$name"
     vectors "$name" | while read -r file; do cp "$file" "$seeds/$(echo "$file" | tr / _)"; done
@@ -67,7 +76,7 @@ for name in "${targets[@]}"; do
     leaks=1
     case $name in at1_restore | at1_pack) leaks=0 ;; esac
     ASAN_OPTIONS=detect_odr_violation=0:allocator_may_return_null=1:detect_leaks=$leaks "$built/$name" "$corpus" "$seeds" "fuzz/corpus/$name" \
-        -max_total_time="$seconds" -max_len=40960 -timeout=20 -rss_limit_mb=1024 -malloc_limit_mb=400 \
+        "${extent[@]}" -max_len=40960 -timeout=20 -rss_limit_mb=1024 -malloc_limit_mb=400 \
         -artifact_prefix="$target/found/$name-" -print_final_stats=1 >"$log" 2>&1
     code=$?
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")

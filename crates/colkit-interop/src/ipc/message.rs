@@ -5,7 +5,9 @@ use crate::guard::guarded;
 use arrow::datatypes::Schema;
 use arrow::ipc::convert::fb_to_schema;
 use arrow::ipc::{CompressionType, MessageHeader, MetadataVersion};
+use arrow::record_batch::RecordBatch;
 use colkit_core::{ByteRange, Error, Limits, Result};
+use std::sync::Arc;
 
 /// At the start and at the end of a file.
 pub(super) const MAGIC: &[u8] = b"ARROW1";
@@ -87,7 +89,12 @@ pub(super) fn read_schema(schema: arrow::ipc::Schema<'_>) -> Result<Schema> {
     if !schema.endianness().equals_to_target_endianness() {
         return Err(Error::unsupported("big_endian", "the file was written on a machine with the other byte order"));
     }
-    guarded("schema", || Ok::<_, Error>(fb_to_schema(schema)))
+    guarded("schema", || {
+        let schema = fb_to_schema(schema);
+        // Types that cannot be, such as a union without members, show when there is to be an array of them.
+        let _ = RecordBatch::new_empty(Arc::new(schema.clone()));
+        Ok::<_, Error>(schema)
+    })
 }
 
 fn read_batch(
