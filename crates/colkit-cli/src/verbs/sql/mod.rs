@@ -140,10 +140,8 @@ impl Asking {
         }
         let last = answers.len() - 1;
         for (i, frame) in answers.into_iter().enumerate() {
-            // Definitions give nothing to print; of several answers only the last one goes to a file.
-            if frame.schema().fields().is_empty() && frame.schema().as_arrow().fields().is_empty() && i != last {
-                self.drain(frame)?;
-            } else if i == last || args.print.out.is_none() {
+            // Of several answers only the last one goes to a file.
+            if i == last || args.print.out.is_none() {
                 self.print(frame, &printing, args, io)?;
             } else {
                 self.drain(frame)?;
