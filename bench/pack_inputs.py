@@ -1,5 +1,5 @@
-"""The inputs of `bench/pack.py`, made once and kept in a folder: from fixed seeds, or from public data where a package
-brings it along.
+"""Text to be packed, made once and kept in a folder: from fixed seeds, or from public data where a package brings it
+along.
 
     trades.csv       2 million trades, random walks of prices
     lineitem.csv     TPC-H, scale factor 0.1                        (PyPI tpchgen-cli)
@@ -11,10 +11,12 @@ brings it along.
     variants.vcf     genotypes of 200 samples
     walk.npy         float32, smooth signals with noise
 
-What cannot be had is left out and said.
+Every generator takes its size (rows, lines, packages, or the scale factor); these are the defaults. What cannot be had
+is left out and said.
 """
 import csv
 import io
+import itertools
 import json
 import os
 import random
@@ -153,9 +155,9 @@ def npy(rows=3_000_000):
     return bytes(out)
 
 
-def lineitem():
+def lineitem(scale=0.1):
     tool = os.path.join(os.path.dirname(sys.executable), "tpchgen-cli")
-    return subprocess.run([tool, "csv", "-s", "0.1", "--tables", "lineitem", "--stdout", "--quiet"], check=True, capture_output=True).stdout
+    return subprocess.run([tool, "csv", "-s", str(scale), "--tables", "lineitem", "--stdout", "--quiet"], check=True, capture_output=True).stdout
 
 
 def flights():
@@ -182,28 +184,28 @@ def packages():
             yield fields
 
 
-def packages_csv():
+def packages_csv(count=None):
     names = ["Package", "Version", "Architecture", "Section", "Priority", "Installed-Size", "Size", "Maintainer", "Depends",
              "Homepage", "Filename", "Description"]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(names)
-    for fields in packages():
+    for fields in itertools.islice(packages(), count):
         writer.writerow([fields.get(n, "").replace("\n", " ") for n in names])
     return out.getvalue().encode()
 
 
-def packages_ndjson():
+def packages_ndjson(count=None):
     numbers = {"Installed-Size", "Size"}
     lines = []
-    for fields in packages():
+    for fields in itertools.islice(packages(), count):
         record = {k: int(v) if k in numbers else v for k, v in fields.items()}
         lines.append(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
     return ("\n".join(lines) + "\n").encode()
 
 
 def text(lines):
-    return lambda: "".join(line + "\n" for line in lines()).encode()
+    return lambda *size: "".join(line + "\n" for line in lines(*size)).encode()
 
 
 INPUTS = {
@@ -219,8 +221,9 @@ INPUTS = {
 }
 
 
-def make(folder, names=None):
-    """The paths of the inputs, made now unless they are there."""
+def make(folder, names=None, sizes=None, left_out=None):
+    """The paths of the inputs, made now unless they are there. `sizes` has other sizes than the defaults, by name;
+    what cannot be had is added to the list `left_out`, or said on standard error."""
     os.makedirs(folder, exist_ok=True)
     for name, content in INPUTS.items():
         if names and name not in names:
@@ -228,9 +231,12 @@ def make(folder, names=None):
         path = os.path.join(folder, name)
         if not os.path.exists(path):
             try:
-                data = content()
+                data = content(*([sizes[name]] if sizes and name in sizes else []))
             except (ImportError, OSError, RuntimeError, subprocess.CalledProcessError) as why:
-                print(f"left out: {name}: {why}", file=sys.stderr)
+                if left_out is None:
+                    print(f"left out: {name}: {why}", file=sys.stderr)
+                else:
+                    left_out.append(f"{name}: {why}")
                 continue
             with open(path + ".part", "wb") as f:
                 f.write(data)
