@@ -1,0 +1,544 @@
+"""What a saved result of the benchmark says, as text for people: tables of ratios, bar charts, and where we lose.
+
+    python bench/report.py RESULT.json... [--page docs/benchmark.md] [--readme README.md] [--print]
+
+--page writes the page and its charts (SVG, in the folder of the page's name without ".md", which belongs to this script);
+--readme replaces what stands between the two markers in the README; --print shows the tables in the terminal. The same
+results give the same bytes. Several results, say one of `make bench` and one of `make bench-sql`, make one page: a later
+one adds its jobs, or replaces them.
+
+Every ratio is a peer's figure over ours in the same job, so less than 1 means that the peer is better. The tables divide
+by the first contestant, colkit as it comes. The lists of losses and the README compare like with like: a mapped file with
+our mapped file, a CSV made into Parquet with ours made into Parquet, and else with colkit as it comes; where another
+setting of ours does better, the list says so behind the loss.
+"""
+import argparse
+import html
+import json
+import math
+import os
+import sys
+from collections import namedtuple
+
+BEGIN, END = "<!-- benchmark: begin (make bench-report) -->", "<!-- benchmark: end -->"
+MARGIN = 0.95  # better by less than 5% is not a loss
+WIDTH = 110    # of the terminal
+
+Metric = namedtuple("Metric", "key title loses show absolute")
+Section = namedtuple("Section", "key title says metrics charts")
+Chart = namedtuple("Chart", "file title metric jobs")
+Table = namedtuple("Table", "title head rows")
+Loss = namedtuple("Loss", "job metric name ratio words")
+
+
+# ---------------------------------------------------------------------- figures as text
+
+def ratio_text(x):
+    """Two digits that matter: 0.058, 0.82, 5.5, 140."""
+    if x <= 0:
+        return "0"
+    x = float(f"{x:.1e}")
+    return f"{x:.{max(0, 1 - math.floor(math.log10(x)))}f}"
+
+
+def seconds_text(s):
+    for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
+        if s >= size or unit == "µs":
+            return f"{s / size:.3g} {unit}" if s / size < 1000 else f"{s / size:.0f} {unit}"
+
+
+def bytes_text(n):
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10), ("B", 1)):
+        if n >= size or unit == "B":
+            return f"{n / size:.3g} {unit}" if n / size < 1000 else f"{n / size:.0f} {unit}"
+
+
+def rate_text(seconds_per_mb):
+    return f"{1 / seconds_per_mb:.0f} MB/s"
+
+
+TIME = Metric("wall", "Time", "takes {} of our time", seconds_text, False)
+CPU = Metric("cpu", "CPU time of all threads", "takes {} of our CPU time", seconds_text, False)
+SIZE = Metric("size", "Size", "makes a file of {} of our size", bytes_text, False)
+PEAK = Metric("peak", "Peak memory in MiB", "needs {} of our memory", bytes_text, True)
+DISK = Metric("disk", "Bytes from the disk", "reads {} of our bytes from the disk", bytes_text, True)
+RATE = Metric("rate", "Our speed, that of the bare library = 1 (more is better)", "takes {} of our time", rate_text, False)
+
+SECTIONS = [
+    Section("write", "Writing a table", "From Arrow batches in memory to a closed file.", [TIME, CPU, SIZE, PEAK],
+            [Chart("write-time", "Writing, time", TIME, None), Chart("write-size", "Writing, size of the file", SIZE, None)]),
+    Section("scan", "Reading all rows", "Every value becomes an Arrow array.", [TIME, CPU, PEAK],
+            [Chart("scan", "Scan, time", TIME, ["scan"]),
+             Chart("scan-2-columns", "Scan of 2 columns, time", TIME, ["scan of 2 columns"])]),
+    Section("take", "Taking single rows", "Rows at random places of a file that is open already.", [TIME, PEAK],
+            [Chart("take-1000", "Take of 1,000 rows, time", TIME, ["take 1000"])]),
+    Section("open", "Opening and taking", "The same with opening the file, and one column of very many.", [TIME, PEAK],
+            [Chart("open-wide", "Opening and reading one of many columns, time", TIME,
+                   ["open, 1 of 1000 columns", "open, 1 of 10000 columns"])]),
+    Section("cold", "From the disk", "The page cache is evicted before every run, and opening the file counts.", [DISK, TIME],
+            [Chart("cold-bytes", "Bytes from the disk", DISK, ["take 1000", "filter, sorted"])]),
+    Section("filter", "Finding few rows", "A condition that few rows meet, on a column in which the table is sorted and on one in "
+            "which it is not.", [TIME, CPU, PEAK], [Chart("filter", "Filter, time", TIME, None)]),
+    Section("csv", "From CSV to a format", "A CSV file becomes a file of each format, types guessed by the tool.",
+            [TIME, CPU, SIZE, PEAK], [Chart("csv", "From CSV, time", TIME, None)]),
+    Section("pack", "Packing text", "Text files packed whole, to be restored byte for byte (Parquet: the values only).",
+            [SIZE, TIME, CPU, PEAK],
+            [Chart("pack-size", "Packing, size", SIZE, None), Chart("pack-time", "Packing, time", TIME, None)]),
+    Section("unpack", "Unpacking text", "The packed files restored.", [TIME, CPU, PEAK],
+            [Chart("unpack-time", "Unpacking, time", TIME, None)]),
+    Section("query", "Asking a packed table", "Rows that meet a condition, out of a packed file that stays packed.",
+            [TIME, DISK, PEAK], [Chart("query", "Query of a packed table, time", TIME, None)]),
+    Section("bare", "The zlib formats and the bare library", "The library that inflates or deflates the same blocks, with "
+            "nothing else to do, is the limit.", [RATE], []),
+    Section("sql", "SQL", "The queries of TPC-H.", [TIME, PEAK], [Chart("sql", "TPC-H, time", TIME, ["all queries"])]),
+]
+
+# The rows of the README: what it is, section, job and table (None: the mean over all of them), metric.
+HEADLINES = [
+    ("take 1,000 of the rows of lineitem", "take", "take 1000", "lineitem", TIME),
+    ("take 1,000 of the vectors", "take", "take 1000", "vectors", TIME),
+    ("open lineitem and take 1 row", "open", "open, take 1", "lineitem", TIME),
+    ("open and read 1 of 10,000 columns", "open", "open, 1 of 10000 columns", None, TIME),
+    ("scan lineitem", "scan", "scan", "lineitem", TIME),
+    ("scan 2 columns of it", "scan", "scan of 2 columns", "lineitem", TIME),
+    ("filter it, unsorted column", "filter", "filter, unsorted", "lineitem", TIME),
+    ("bytes from the disk for 1,000 rows of it", "cold", "take 1000", "lineitem", DISK),
+    ("write, time", "write", None, None, TIME),
+    ("write, size", "write", None, None, SIZE),
+    ("CSV to a file, time", "csv", None, None, TIME),
+    ("pack text, size", "pack", None, None, SIZE),
+    ("pack text, time", "pack", None, None, TIME),
+    ("unpack it, time", "unpack", None, None, TIME),
+    ("TPC-H in SQL, time", "sql", "all queries", None, TIME),
+]
+
+
+# ---------------------------------------------------------------------- results
+
+def load(paths):
+    """The files, and one list of all jobs."""
+    files, jobs = [], {}
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+        found["file"] = f"bench/results/{os.path.basename(path)}"
+        files.append(found)
+        for job in found.get("jobs", []):
+            jobs[job.get("section"), job.get("table", ""), job.get("job", "")] = job
+    return files, list(jobs.values()) + all_queries([j for (section, *_), j in jobs.items() if section == "sql"])
+
+
+def all_queries(queries):
+    """A job of all SQL queries: the sum of those who answer every one."""
+    names = [r["contestant"] for r in queries[0]["results"]] if len(queries) > 1 else []
+    sums = [{"contestant": n, "wall": sum(value(q, n, TIME) for q in queries)}
+            for n in names if all(value(q, n, TIME) is not None for q in queries)]
+    return [{"section": "sql", "table": queries[0].get("table", ""), "job": "all queries", "results": sums}] if sums else []
+
+
+def is_ours(name):
+    return name == "colkit" or name.startswith(("colkit ", "colkit,"))
+
+
+def value(job, name, metric):
+    """The figure, less being better, or None."""
+    for result in job.get("results", []):
+        if result["contestant"] == name:
+            x = result.get(metric.key)
+            if isinstance(x, (int, float)) and x >= 0 and (x > 0 or metric is DISK):
+                return 1 / x if metric is RATE else x
+    return None
+
+
+def names_in(jobs, metric=None):
+    """Contestants in the order of their first appearance; with a metric, those that have it somewhere."""
+    names = dict.fromkeys(r["contestant"] for j in jobs for r in j.get("results", []))
+    return [n for n in names if metric is None or any(value(j, n, metric) is not None for j in jobs)]
+
+
+def base(job, metric):
+    """colkit as it comes: the first of ours."""
+    return next((n for n in names_in([job], metric) if is_ours(n)), None)
+
+
+def over(job, name, other, metric):
+    """The figure of one contestant over that of another, or None."""
+    a, b = value(job, name, metric), other and value(job, other, metric)
+    return a / b if a is not None and b else None
+
+
+def alike(job, name, metric):
+    """Ours that do the same as `name`: mapped or not, and into the same format."""
+    mine = [n for n in names_in([job], metric) if is_ours(n)]
+    mapped = [n for n in mine if n.endswith("mapped") == name.endswith("mapped")]
+    formats = [n for n in mapped if n.partition(" to ")[2] == name.partition(" to ")[2]]
+    return formats or mapped or mine
+
+
+def fair(job, name, metric):
+    """A peer's ratio to the first of ours that does the same."""
+    same = alike(job, name, metric)
+    return over(job, name, same[0], metric) if same else None
+
+
+def mean(ratios):
+    """Geometric, of ratios that may be missing."""
+    logs = [math.log(max(r, 1e-6)) for r in ratios if r is not None]
+    return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+def label(job):
+    """What the job is, in a row of a table: the table alone if the section says the rest."""
+    table, what = job.get("table", ""), job.get("job", "")
+    if what.lower() in ("write", "csv", "pack", "unpack", ""):
+        return table
+    return what if not table or table.startswith("wide") or job["section"] == "sql" else f"{table}, {what}"
+
+
+def spoken(job):
+    """The same in a sentence."""
+    table, what = job.get("table", ""), job.get("job", "") or job["section"]
+    if not table or table.startswith("wide"):
+        return what
+    return f"{what}, of {table}" if "," in what else f"{what} of {table}"
+
+
+def losses(jobs, metrics):
+    """Every cell in which a peer is better than we are, and in words how much: also beside our best setting."""
+    found = []
+    for job in jobs:
+        for metric in metrics:
+            for name in names_in([job], metric):
+                ratio = None if is_ours(name) else fair(job, name, metric)
+                if ratio is None or ratio >= MARGIN:
+                    continue
+                same = alike(job, name, metric)
+                best = min(same, key=lambda n: value(job, n, metric))
+                words = metric.loses.format(ratio_text(ratio))
+                if over(job, best, same[0], metric) < MARGIN:
+                    words += f" ({ratio_text(over(job, name, best, metric))} of that of {best})"
+                found.append(Loss(job, metric, name, ratio, words))
+    return found
+
+
+# ---------------------------------------------------------------------- tables
+
+def cell(job, name, metric):
+    own, x = base(job, metric), value(job, name, metric)
+    if x is None:
+        return ""
+    if metric is PEAK:
+        return f"{x / 2**20:.0f}"
+    if metric.absolute or name == own:
+        return metric.show(x)
+    ratio = over(job, name, own, metric)
+    return "" if ratio is None else ratio_text(ratio)
+
+
+def by_job(jobs, metric):
+    """Jobs down, contestants across."""
+    names = names_in(jobs, metric)
+    rows = [[label(j)] + [cell(j, n, metric) for n in names] for j in jobs if names_in([j], metric)]
+    title = metric.title + ("" if metric.absolute or metric is RATE else ", colkit = 1")
+    return Table(title, [""] + names, rows)
+
+
+def by_contestant(job, metrics):
+    """Contestants down, figures across: for a job with very many contestants."""
+    shown = [m for m in metrics if names_in([job], m)]
+    head = [""] + [m.title for m in shown]
+    title = f"{label(job)}, {base(job, shown[0]) if shown else 'colkit'} = 1"
+    return Table(title, head, [[n] + [cell(job, n, m) for m in shown] for n in names_in([job])])
+
+
+def tables_of(section, jobs):
+    if section.key == "csv":
+        return [by_contestant(j, section.metrics) for j in jobs if names_in([j])]
+    return [t for t in (by_job(jobs, m) for m in section.metrics if names_in(jobs, m)) if t.rows]
+
+
+def of_xz(jobs):
+    """What we pack in terms of xz -6, which people know."""
+    parts = [(label(j), over(j, base(j, SIZE), n, SIZE)) for j in jobs for n in names_in([j]) if n.startswith("xz -6") and base(j, SIZE)]
+    return ", ".join(f"{name} {ratio_text(r)}" for name, r in parts if r is not None)
+
+
+def markdown(table):
+    escape = lambda text: text.replace("|", "\\|")
+    lines = [table.head, ["---"] + ["--:"] * (len(table.head) - 1)] + table.rows
+    return "\n".join("| " + " | ".join(map(escape, line)) + " |" for line in lines)
+
+
+def terminal(table):
+    """Aligned columns; those that do not fit follow below."""
+    lines = [table.head] + table.rows
+    widths = [max(len(line[i]) for line in lines) for i in range(len(table.head))]
+    blocks, used = [[]], WIDTH
+    for i in range(1, len(widths)):
+        if used + widths[i] + 2 > WIDTH and (blocks[-1] or i == 1):
+            blocks.append([])
+            used = widths[0]
+        blocks[-1].append(i)
+        used += widths[i] + 2
+    text = ["\n".join((line[0].ljust(widths[0]) + "".join("  " + line[i].rjust(widths[i]) for i in block)).rstrip()
+                      for line in lines) for block in blocks if block]
+    return f"{table.title}\n" + "\n\n".join(text)
+
+
+# ---------------------------------------------------------------------- charts
+
+STYLE = """<style>
+text { font: 12px system-ui, sans-serif; fill: #24292f } .title { font-size: 15px; font-weight: 600 } .group { font-weight: 600 }
+.note, .tick { fill: #59636e } .grid { stroke: #d1d9e0 } .one { stroke: #0f8b8d } .peer { fill: #9aa4ae } .ours { fill: #0f8b8d }
+@media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .note, .tick { fill: #9198a1 } .grid { stroke: #3d444d }
+.one { stroke: #35b8ba } .peer { fill: #656c76 } .ours { fill: #35b8ba } }
+</style>"""
+
+
+def axis(values):
+    """From a ratio to its share of the width, the ticks, and whether the scale is logarithmic."""
+    small, large = max(min(values), 1e-4), max(max(values), 1.0)
+    if large / small <= 20:
+        step = next(s for s in (0.1, 0.2, 0.25, 0.5, 1, 2, 5) if large / s <= 8)
+        return (lambda x: x / large), [i * step for i in range(int(large / step + 1e-9) + 1)], False
+    # The shortest bar shall still be seen, so the axis begins a little before it.
+    low, high = math.floor(math.log10(small * 0.7)), math.log10(large)
+    return (lambda x: max(0.0, (math.log10(max(x, 1e-4)) - low) / (high - low))), [10.0**i for i in range(low, int(high) + 1)], True
+
+
+def svg(title, groups):
+    """Horizontal bars, the best on top. Groups are a heading and bars of name and ratio, where colkit is 1."""
+    left, wide, bar = 190, 440, 20
+    place, ticks, log = axis([r for _, bars in groups for _, r in bars])
+    out, y = [], 34
+    body_top = y + 14
+    for heading, bars in groups:
+        y += 24
+        out.append(f'<text class="group" x="8" y="{y}">{html.escape(heading)}</text>')
+        y += 6
+        for name, ratio in bars:
+            length = max(1.0, place(ratio) * wide)
+            out.append(f'<text x="{left - 8}" y="{y + 14}" text-anchor="end">{html.escape(name)}</text>'
+                       f'<rect class="{"ours" if is_ours(name) else "peer"}" x="{left}" y="{y + 3}" width="{length:.1f}" height="14" rx="2"/>'
+                       f'<text x="{left + length + 6:.1f}" y="{y + 14}">{ratio_text(ratio)}</text>')
+            y += bar
+    grid = []
+    for tick in ticks:
+        x = left + place(tick) * wide
+        kind = "one" if abs(tick - 1) < 1e-9 else "grid"
+        grid.append(f'<line class="{kind}" x1="{x:.1f}" y1="{body_top}" x2="{x:.1f}" y2="{y + 4}"/>'
+                    f'<text class="tick" x="{x:.1f}" y="{y + 18}" text-anchor="middle">{tick:g}</text>')
+    note = "colkit = 1, shorter is better" + ("; logarithmic scale" if log else "")
+    total = left + wide + 60
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {y + 28}" width="{total}" height="{y + 28}" role="img">',
+        f"<title>{html.escape(title)}</title>", STYLE,
+        f'<text class="title" x="8" y="22">{html.escape(title)}</text>'
+        f'<text class="note" x="{total - 8}" y="22" text-anchor="end">{note}</text>', *grid, *out, "</svg>"]) + "\n"
+
+
+def groups_of(chart, jobs):
+    """The bars of a chart: a group for each job, or one of means where the jobs are many."""
+    metric = chart.metric
+    jobs = [j for j in jobs if (chart.jobs is None or j.get("job") in chart.jobs) and base(j, metric)]
+    ratios = lambda j: {n: r for n in names_in([j], metric) if (r := over(j, n, base(j, metric), metric)) is not None}
+    each = [(j, ratios(j)) for j in jobs]
+    if len(jobs) > 4:
+        names = names_in(jobs, metric)
+        each_mean = {n: mean(found.get(n) for _, found in each) for n in names}
+        partly = {n: sum(n in found for _, found in each) for n in names}
+        named = {n if partly[n] == len(each) else f"{n} ({partly[n]} of {len(each)})": r for n, r in each_mean.items() if r is not None}
+        groups = [(f"geometric mean of {len(each)}", named)]
+    else:
+        groups = [(f"{label(j)}: colkit {metric.show(value(j, base(j, metric), metric))}", found) for j, found in each]
+    return [(heading, sorted(bars.items(), key=lambda b: (b[1], b[0]))) for heading, bars in groups if len(bars) > 1]
+
+
+# ---------------------------------------------------------------------- the page
+
+METHOD = """## Method
+
+- Contestants that are Rust crates run in one process with us and take turns. Those that come with Python run in a worker
+  process of their own, in the same turns; starting the interpreter and importing are not counted.
+- Before anything is timed, the answers are compared. A contestant with another answer is not in the tables.
+- A figure is the least of {rounds} rounds. CPU time is that of all threads. Peak memory is that of a process that does
+  nothing but this job by this contestant, with all its libraries, and for Python with the interpreter.
+- Files are in the page cache, unless the section says that they were evicted.
+- The figures mean something within one job: a cell is the contestant's figure over that of colkit in the same row, so less
+  than 1 means that it is better than we are. The column of colkit has its figure itself. An empty cell: the contestant
+  cannot do that, or was not asked to. The charts show the same ratios, means being geometric.
+- Below each section stands every cell in which somebody is better than we are by more than 5%, like with like: mapped
+  files with mapped files, and CSV to the same format where we write it.
+"""
+
+
+def about(files):
+    lines = []
+    for f in files:
+        machine = f.get("machine", {})
+        memory = machine.get("memory_bytes")
+        hardware = [machine.get("cpu"), machine.get("cores") and f"{machine['cores']} cores",
+                    memory and f"{memory / 2**30:.0f} GiB", machine.get("system")]
+        lines.append(f"- `{f['file']}`: {f.get('made', 'no date')}, commit {f.get('commit', 'unknown')}, "
+                     f"{f.get('seconds', 0):.0f} seconds on {', '.join(filter(None, hardware)) or 'an unknown machine'}")
+    versions = {k: v for f in files for k, v in f.get("versions", {}).items()}
+    lines.append("- Versions: " + (", ".join(f"{k} {v}" for k, v in versions.items()) or "not recorded"))
+    return lines
+
+
+def data_table(files):
+    tables = {k: v for f in files for k, v in f.get("tables", {}).items()}
+    count = lambda t, key: f"{t[key]:,}" if key in t else ""
+    rows = [[k, count(t, "rows"), count(t, "columns"), bytes_text(t["bytes"]) if "bytes" in t else ""] for k, t in tables.items()]
+    return Table("Data", ["", "rows", "columns", "in memory, or as text"], rows)
+
+
+def losing(found):
+    """A line for each job and peer."""
+    lines = {}
+    for loss in found:
+        lines.setdefault(f"- {spoken(loss.job)}: {loss.name} ", []).append(loss.words)
+    return [start + ", ".join(words) for start, words in lines.items()] or ["Nowhere here."]
+
+
+def page(files, jobs, charts_at):
+    """The text of the page, and the charts by file name."""
+    sources = ", ".join(f"`{f['file']}`" for f in files)
+    rounds = "/".join(sorted({str(f["rounds"]) for f in files if "rounds" in f})) or "several"
+    out = ["# Benchmark", "", f"colkit and the tools people use today, at the same jobs on the same data. `make bench` repeats all of it, "
+           "`make bench-quick` does so on small data in less than five minutes; `bench/data.py` says what the data is. This "
+           f"page is generated by `make bench-report` from {sources}. Where our time goes: [performance](performance.md).",
+           "", *about(files), "", METHOD.format(rounds=rounds)]
+    data = data_table(files)
+    if data.rows:
+        out += ["## Data", "", markdown(data), ""]
+    left_out = [s for f in files for s in f.get("left_out", [])]
+    if left_out:
+        out += ["Left out:", "", *(f"- {s}" for s in left_out), ""]
+    charts = {}
+    for section, mine in sections(jobs):
+        out += [f"## {section.title}", "", section.says, ""]
+        for chart in section.charts:
+            groups = groups_of(chart, mine)
+            if groups:
+                charts[chart.file + ".svg"] = svg(chart.title, groups)
+                out += [f"![{chart.title}: bars of the ratios to colkit, as in the tables]({charts_at}/{chart.file}.svg)", ""]
+        for table in tables_of(section, mine):
+            out += [f"{table.title}:", "", markdown(table), ""]
+        if section.key == "pack" and of_xz(mine):
+            out += [f"Our size, xz -6 = 1: {of_xz(mine)}.", ""]
+        out += ["Where we lose:", "", *losing(losses(mine, section.metrics)), ""]
+    return "\n".join(out).rstrip() + "\n", charts
+
+
+def sections(jobs):
+    for section in SECTIONS:
+        mine = [j for j in jobs if j.get("section") == section.key]
+        if any(names_in(mine, m) for m in section.metrics):
+            yield section, mine
+
+
+def print_all(files, jobs):
+    print("\n".join(about(files)))
+    for section, mine in sections(jobs):
+        print(f"\n=== {section.title}\n{section.says}")
+        for table in tables_of(section, mine):
+            print("\n" + terminal(table))
+        print("\nWhere we lose:", *losing(losses(mine, section.metrics)), sep="\n")
+    for sentence in (s for f in files for s in f.get("left_out", [])):
+        print("left out:", sentence)
+
+
+# ---------------------------------------------------------------------- the README
+
+def headlines(jobs):
+    """What, our figure where it is one, and the peers' ratios, the best first."""
+    for what, section, job, table, metric in HEADLINES:
+        mine = [j for j in jobs if j.get("section") == section and j.get("job") == (job or j.get("job"))
+                and j.get("table") == (table or j.get("table")) and base(j, metric)]
+        peers = {n: mean(fair(j, n, metric) for j in mine) for n in names_in(mine, metric) if not is_ours(n)}
+        ranked = sorted(((r, n) for n, r in peers.items() if r is not None))
+        if ranked:
+            own = f" ({metric.show(value(mine[0], base(mine[0], metric), metric))})" if len(mine) == 1 else ""
+            yield what, own, ranked
+
+
+def in_short(jobs):
+    """The worst loss of each section in time, size and bytes read, and how many more there are."""
+    parts, others = [], 0
+    for section, mine in sections(jobs):
+        found = losses(mine, section.metrics)
+        for metric in section.metrics:
+            cells = sorted((x for x in found if x.metric is metric), key=lambda x: x.ratio)
+            if cells and metric in (CPU, PEAK):
+                others += len(cells)
+            elif cells:
+                worst = cells[0]
+                more = f" (and {len(cells) - 1} more)" if len(cells) > 1 else ""
+                parts.append(f"{spoken(worst.job)}: {worst.name} {metric.loses.format(ratio_text(worst.ratio))}{more}")
+    return "; ".join(parts + ([f"and in {others} cells of CPU time or peak memory"] if others else []))
+
+
+def readme(files, jobs, charts_at, page_at):
+    rows = [[what, "1" + own, f"{ranked[0][1]} {ratio_text(ranked[0][0])}",
+             ", ".join(f"{n} {ratio_text(r)}" for r, n in ranked[1:])] for what, own, ranked in headlines(jobs)]
+    first = files[0]
+    machine = first.get("machine", {})
+    where = ", ".join(filter(None, [machine.get("cpu"), machine.get("cores") and f"{machine['cores']} cores"])) or "an unknown machine"
+    lost = in_short(jobs)
+    groups = [(what, [("colkit", 1.0), (ranked[0][1], ranked[0][0])]) for what, _, ranked in headlines(jobs)]
+    text = ["Ratios to colkit, so that more than 1 is slower or larger than we are; the best peer of each job and all others. "
+            "Rows without a figure of ours are geometric means over several tables or files.", "",
+            markdown(Table("", ["job", "colkit", "best peer", "others"], rows)).replace("--:", "---"), "",
+            f"![colkit beside the best peer of each job]({charts_at}/overview.svg)", "",
+            f"Where we lose: {lost}." if lost else "Where we lose: nowhere in this result.", "",
+            f"Generated from `{first['file']}` ({where}; {first.get('made', 'no date')[:10]}); `make bench` or, in five minutes, "
+            f"`make bench-quick` repeat it on your machine. [All tables, and the method]({page_at})."]
+    return "\n".join(text), {"overview.svg": svg("colkit and the best peer of each job", groups)} if groups else {}
+
+
+def between_markers(path, text):
+    with open(path, encoding="utf-8") as file:
+        old = file.read()
+    begin, end = old.find(BEGIN), old.find(END)
+    if begin < 0 or end < begin:
+        sys.exit(f"{path}: needs the two markers, in this order, each on a line of its own:\n{BEGIN}\n{END}")
+    save(path, f"{old[:begin + len(BEGIN)]}\n{text}\n{old[end:]}")
+
+
+def save(path, text):
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path + ".part", "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+    os.replace(path + ".part", path)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    arguments.add_argument("results", nargs="+")
+    arguments.add_argument("--page", help="the Markdown page; its charts go into the folder of the same name")
+    arguments.add_argument("--readme", help="a file with the two markers")
+    arguments.add_argument("--print", action="store_true", dest="printing", help="tables for the terminal")
+    options = arguments.parse_args()
+    files, jobs = load(options.results)
+    page_at = options.page or os.path.join(os.path.dirname(options.readme or ""), "docs/benchmark.md")
+    folder, charts = os.path.splitext(page_at)[0], {}
+    if options.page:
+        text, charts = page(files, jobs, os.path.basename(folder))
+        for name in os.listdir(folder) if os.path.isdir(folder) else []:
+            if name.endswith(".svg") and name not in charts and name != "overview.svg":
+                os.remove(os.path.join(folder, name))
+        save(options.page, text)
+    if options.readme:
+        here = os.path.dirname(os.path.abspath(options.readme))
+        text, overview = readme(files, jobs, os.path.relpath(folder, here), os.path.relpath(page_at, here))
+        between_markers(options.readme, text)
+        charts.update(overview)
+    for name, picture in charts.items():
+        save(os.path.join(folder, name), picture)
+    if options.printing or not (options.page or options.readme):
+        print_all(files, jobs)
+
+
+if __name__ == "__main__":
+    main()
