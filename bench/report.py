@@ -44,13 +44,13 @@ def ratio_text(x):
 def seconds_text(s):
     for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
         if s >= size or unit == "µs":
-            return f"{s / size:.3g} {unit}" if s / size < 1000 else f"{s / size:.0f} {unit}"
+            return f"{s / size:.3g} {unit}" if s / size < 999.5 else f"{s / size:.0f} {unit}"
 
 
 def bytes_text(n):
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10), ("B", 1)):
         if n >= size or unit == "B":
-            return f"{n / size:.3g} {unit}" if n / size < 1000 else f"{n / size:.0f} {unit}"
+            return f"{n / size:.3g} {unit}" if n / size < 999.5 else f"{n / size:.0f} {unit}"
 
 
 def rate_text(seconds_per_mb):
@@ -306,14 +306,14 @@ def axis(values):
     return (lambda x: max(0.0, (math.log10(max(x, 1e-4)) - low) / (high - low))), [10.0**i for i in range(low, int(high) + 1)], True
 
 
-def svg(title, groups):
-    """Horizontal bars, the best on top. Groups are a heading and bars of name and ratio, where colkit is 1."""
-    left, wide, bar = 190, 440, 20
-    place, ticks, log = axis([r for _, bars in groups for _, r in bars])
+def svg(title, groups, says="colkit = 1, shorter is better", left=190, wide=440):
+    """Horizontal bars. Groups are a heading and bars of name and ratio, where colkit is 1."""
+    bar = 20
+    place, ticks, log = axis([1.0] + [r for _, bars in groups for _, r in bars])
     out, y = [], 34
     body_top = y + 14
     for heading, bars in groups:
-        y += 24
+        y += 24 if heading else 10
         out.append(f'<text class="group" x="8" y="{y}">{html.escape(heading)}</text>')
         y += 6
         for name, ratio in bars:
@@ -328,7 +328,7 @@ def svg(title, groups):
         kind = "one" if abs(tick - 1) < 1e-9 else "grid"
         grid.append(f'<line class="{kind}" x1="{x:.1f}" y1="{body_top}" x2="{x:.1f}" y2="{y + 4}"/>'
                     f'<text class="tick" x="{x:.1f}" y="{y + 18}" text-anchor="middle">{tick:g}</text>')
-    note = "colkit = 1, shorter is better" + ("; logarithmic scale" if log else "")
+    note = says + ("; logarithmic scale" if log else "")
     total = left + wide + 60
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {y + 28}" width="{total}" height="{y + 28}" role="img">',
@@ -360,7 +360,7 @@ METHOD = """## Method
 
 - Contestants that are Rust crates run in one process with us and take turns. Those that come with Python run in a worker
   process of their own, in the same turns; starting the interpreter and importing are not counted.
-- Before anything is timed, the answers are compared. A contestant with another answer is not in the tables.
+- Before anything is timed, the answers are compared; a time counts only where they are the same.
 - A figure is the least of {rounds} rounds. CPU time is that of all threads. Peak memory is that of a process that does
   nothing but this job by this contestant, with all its libraries, and for Python with the interpreter.
 - Files are in the page cache, unless the section says that they were evicted.
@@ -397,7 +397,9 @@ def losing(found):
     """A line for each job and peer."""
     lines = {}
     for loss in found:
-        lines.setdefault(f"- {spoken(loss.job)}: {loss.name} ", []).append(loss.words)
+        words = lines.setdefault(f"- {spoken(loss.job)}: {loss.name} ", [])
+        again = words and words[-1].startswith("takes ")
+        words.append(loss.words.removeprefix("takes ") if again else loss.words)
     return [start + ", ".join(words) for start, words in lines.items()] or ["Nowhere here."]
 
 
@@ -480,21 +482,27 @@ def in_short(jobs):
 
 
 def readme(files, jobs, charts_at, page_at):
+    """The text between the markers, and its chart."""
+    lines = list(headlines(jobs))
+    if not lines:
+        sys.exit(f"{', '.join(f['file'] for f in files)}: none of the jobs that the README shows")
     rows = [[what, "1" + own, f"{ranked[0][1]} {ratio_text(ranked[0][0])}",
-             ", ".join(f"{n} {ratio_text(r)}" for r, n in ranked[1:])] for what, own, ranked in headlines(jobs)]
+             ", ".join(f"{n} {ratio_text(r)}" for r, n in ranked[1:])] for what, own, ranked in lines]
     first = files[0]
     machine = first.get("machine", {})
     where = ", ".join(filter(None, [machine.get("cpu"), machine.get("cores") and f"{machine['cores']} cores"])) or "an unknown machine"
     lost = in_short(jobs)
-    groups = [(what, [("colkit", 1.0), (ranked[0][1], ranked[0][0])]) for what, _, ranked in headlines(jobs)]
+    bars = [(f"{what}: {ranked[0][1]}", ranked[0][0]) for what, _, ranked in lines]
+    chart = svg("The best peer of each job", [("", bars)], "colkit is the line at 1; longer is better for us", 390, 280)
     text = ["Ratios to colkit, so that more than 1 is slower or larger than we are; the best peer of each job and all others. "
-            "Rows without a figure of ours are geometric means over several tables or files.", "",
+            "Mapped files are compared with our mapped file, CSV to a format with ours to the same where we write it. Rows "
+            "without a figure of ours are geometric means over several tables or files.", "",
             markdown(Table("", ["job", "colkit", "best peer", "others"], rows)).replace("--:", "---"), "",
-            f"![colkit beside the best peer of each job]({charts_at}/overview.svg)", "",
+            f"![The best peer of each job, as in the table]({charts_at}/overview.svg)", "",
             f"Where we lose: {lost}." if lost else "Where we lose: nowhere in this result.", "",
             f"Generated from `{first['file']}` ({where}; {first.get('made', 'no date')[:10]}); `make bench` or, in five minutes, "
             f"`make bench-quick` repeat it on your machine. [All tables, and the method]({page_at})."]
-    return "\n".join(text), {"overview.svg": svg("colkit and the best peer of each job", groups)} if groups else {}
+    return "\n".join(text), {"overview.svg": chart}
 
 
 def between_markers(path, text):
