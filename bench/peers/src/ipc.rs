@@ -1,9 +1,12 @@
 //! Arrow IPC over a mapped file: nothing is decoded, so this is the floor.
 
-use crate::contest::{Answer, Contestant, Open, Result};
-use arrow::array::{RecordBatch, UInt32Array, UInt64Array};
+use crate::answer::Answer;
+use crate::contest::Result;
+use crate::reading::{Open, Range, Reader};
+use arrow::array::{AsArray, BooleanArray, RecordBatch, UInt32Array, UInt64Array};
 use arrow::buffer::Buffer;
-use arrow::compute::{interleave_record_batch, take_record_batch};
+use arrow::compute::{filter_record_batch, interleave_record_batch, take_record_batch};
+use arrow::datatypes::Int64Type;
 use arrow::ipc::reader::{FileDecoder, read_footer_length};
 use arrow::ipc::{convert::fb_to_schema, root_as_footer};
 use std::sync::Arc;
@@ -15,13 +18,13 @@ struct Opened {
     starts: Vec<u64>,
 }
 
-impl Contestant for Ipc {
+impl Reader for Ipc {
     fn name(&self) -> &'static str {
         "arrow ipc, mapped"
     }
 
     fn file(&self) -> &'static str {
-        ".arrow"
+        ".ipc"
     }
 
     fn open(&self, path: &str) -> Result<Box<dyn Open>> {
@@ -75,4 +78,27 @@ impl Open for Opened {
         }
         Ok(Answer::Arrow59(answer))
     }
+
+    fn filter(&self, columns: &[&str], range: &Range) -> Result<Answer> {
+        let picked = self.batches.iter().map(|batch| {
+            let values = batch.column_by_name(range.column).ok_or("no such column")?;
+            let values = values.as_primitive::<Int64Type>().values();
+            let wanted = values.iter().map(|v| (range.low..=range.high).contains(v)).collect::<Vec<_>>();
+            let places =
+                columns.iter().map(|n| batch.schema().index_of(n)).collect::<std::result::Result<Vec<_>, _>>()?;
+            Ok(filter_record_batch(&batch.project(&places)?, &BooleanArray::from(wanted))?)
+        });
+        Ok(Answer::Arrow59(picked.collect::<Result<_>>()?))
+    }
+}
+
+/// Writes a file without compression.
+pub fn write(path: &str, batches: &[RecordBatch]) -> Result<()> {
+    let schema = batches.first().ok_or("no batch")?.schema();
+    let mut writer = arrow::ipc::writer::FileWriter::try_new_buffered(std::fs::File::create(path)?, &schema)?;
+    for batch in batches {
+        writer.write(batch)?;
+    }
+    writer.finish()?;
+    Ok(())
 }

@@ -1,10 +1,13 @@
 //! Lance's own crates.
 
-use crate::contest::{Answer, Contestant, Open, Result};
+use crate::answer::Answer;
+use crate::contest::Result;
+use crate::reading::{Open, Range, Reader};
 use futures::{StreamExt, TryStreamExt};
 use lance_core::cache::LanceCache;
 use lance_encoding::decoder::{DecoderPlugins, FilterExpression};
 use lance_file::reader::{FileReader, FileReaderOptions, ProjectedFileReader, ReaderProjection};
+use lance_file::writer::FileWriterOptions;
 use lance_io::ReadBatchParams;
 use lance_io::object_store::ObjectStore;
 use lance_io::scheduler::{FileScheduler, ScanScheduler, SchedulerConfig};
@@ -13,8 +16,6 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 pub struct LanceFile {
-    pub name: &'static str,
-    pub file: &'static str,
     pub runtime: Arc<Runtime>,
 }
 
@@ -23,13 +24,13 @@ struct Opened {
     runtime: Arc<Runtime>,
 }
 
-impl Contestant for LanceFile {
+impl Reader for LanceFile {
     fn name(&self) -> &'static str {
-        self.name
+        "lance"
     }
 
     fn file(&self) -> &'static str {
-        self.file
+        ".lance"
     }
 
     fn open(&self, path: &str) -> Result<Box<dyn Open>> {
@@ -103,4 +104,31 @@ impl Open for Opened {
         };
         self.read(ReadBatchParams::RangeFull, 32_768, projection)
     }
+
+    /// The file reader knows no filters: the columns are read, and rows picked.
+    fn filter(&self, columns: &[&str], range: &Range) -> Result<Answer> {
+        use arrow58::array::{AsArray, BooleanArray};
+        let Answer::Arrow58(batches) = self.scan(Some(columns))? else { return Err("not batches".into()) };
+        let picked = batches.iter().map(|batch| {
+            let values = batch.column_by_name(range.column).ok_or("no such column")?;
+            let values = values.as_primitive::<arrow58::datatypes::Int64Type>().values();
+            let wanted = values.iter().map(|v| (range.low..=range.high).contains(v)).collect::<Vec<_>>();
+            Ok(arrow58::compute::filter_record_batch(batch, &BooleanArray::from(wanted))?)
+        });
+        Ok(Answer::Arrow58(picked.collect::<Result<_>>()?))
+    }
+}
+
+/// Writes a file of version 2.2, as Lance does by default.
+pub fn write(runtime: &Runtime, path: &str, batches: &[arrow58::array::RecordBatch]) -> Result<()> {
+    let schema = batches.first().ok_or("no batch")?.schema();
+    let schema = lance_core::datatypes::Schema::try_from(schema.as_ref())?;
+    runtime.block_on(async {
+        let (store, base) = ObjectStore::from_uri(path).await?;
+        let out = store.create(&base).await?;
+        let mut writer = lance_file::versions::v2_2::create_writer(out, schema, FileWriterOptions::default())?;
+        writer.write_batches(batches.iter()).await?;
+        writer.finish().await
+    })?;
+    Ok(())
 }

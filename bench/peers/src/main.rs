@@ -1,21 +1,78 @@
-//! Reading columnar files: colkit beside the tools people use today, in one process, taking turns.
+//! colkit beside the tools people use today: the same jobs, in turns, on the same data.
 //!
-//!     colkit-peers FOLDER [--rounds N] [--json FILE] [--only WORD]
+//!     colkit-peers FOLDER --python PYTHON --worker bench/python_peers.py --out bench/results/NAME.json [--quick]
+//!         [--only WORDS]
 //!
-//! FOLDER holds the tables that `bench/read_data.py` makes; what colkit and Vortex need is written beside them. Every
-//! contestant's answer is compared with the others' before its time counts.
+//! FOLDER holds the data that `bench/data.py` makes; files that contestants write lie in FOLDER/files. `--only` runs the
+//! jobs whose title contains the words, such as "take: lineitem"; `--quick` repeats less. Answers are compared before time
+//! counts.
 
+mod answer;
+mod bare;
 mod contest;
 mod ipc;
 mod lance;
 mod ours;
 mod parquet;
+mod python;
+mod reading;
+mod text;
 mod vortex;
+mod writing;
 
-use contest::{Contestant, Cost, Open, Result, evict, measured};
+use arrow::array::RecordBatch;
+use contest::{Alone, Contest, Result};
+use python::Python;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
+use std::time::Instant;
+
+/// What all jobs share.
+pub struct Bench {
+    pub folder: String,
+    pub runtime: Arc<tokio::runtime::Runtime>,
+    pub session: ::vortex::session::VortexSession,
+    pub python: Python,
+}
+
+impl Bench {
+    /// The table as everyone gets it.
+    pub fn source(&self, table: &str) -> String {
+        format!("{}/{table}.arrow", self.folder)
+    }
+
+    /// A file that a contestant writes.
+    pub fn file(&self, table: &str, ending: &str) -> String {
+        format!("{}/files/{table}{ending}", self.folder)
+    }
+
+    /// What its Parquet file knows about a table, which costs no memory.
+    pub fn known(&self, table: &str) -> Result<::parquet::file::metadata::ParquetMetaData> {
+        let file = std::fs::File::open(self.file(table, ".parquet"))?;
+        Ok(::parquet::file::metadata::ParquetMetaDataReader::new().parse_and_finish(&file)?)
+    }
+
+    /// The names of the texts to be packed, sorted.
+    pub fn texts(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(format!("{}/text", self.folder))? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if !name.ends_with(".part") && !name.ends_with(".json") {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+}
+
+/// All batches of an Arrow file.
+pub fn arrow_batches(path: &str) -> Result<Vec<RecordBatch>> {
+    let reader = arrow::ipc::reader::FileReader::try_new_buffered(std::fs::File::open(path)?, None)?;
+    Ok(reader.collect::<std::result::Result<_, _>>()?)
+}
 
 /// A file mapped into memory.
 pub fn mapped(path: &str) -> Result<bytes::Bytes> {
@@ -25,195 +82,106 @@ pub fn mapped(path: &str) -> Result<bytes::Bytes> {
 }
 
 fn main() -> Result<()> {
+    let began = Instant::now();
     let mut words = std::env::args().skip(1);
-    let (mut folder, mut rounds, mut json_file, mut only) = (None, 9, None, None);
+    let (mut folder, mut python, mut worker, mut out) = (None, "python3".to_owned(), None, None);
+    let (mut quick, mut only, mut alone) = (false, None, None);
     while let Some(word) = words.next() {
+        let mut next = || words.next().ok_or(format!("{word} needs a value"));
         match word.as_str() {
-            "--rounds" => rounds = words.next().ok_or("--rounds N")?.parse()?,
-            "--json" => json_file = Some(words.next().ok_or("--json FILE")?),
-            "--only" => only = Some(words.next().ok_or("--only WORD")?),
+            "--python" => python = next()?,
+            "--worker" => worker = Some(next()?),
+            "--out" => out = Some(next()?),
+            "--quick" => quick = true,
+            "--only" => only = Some(next()?),
+            "--alone" => alone = Some(Alone { title: next()?, contestant: next()? }),
             _ => folder = Some(word),
         }
     }
-    let folder = folder.ok_or("which folder?")?;
-    let runtime = Arc::new(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?);
+    let (folder, worker, out) = (folder.ok_or("which folder?")?, worker.ok_or("--worker?")?, out.ok_or("--out?")?);
+    let rounds = if quick { 3 } else { 7 };
+    std::fs::create_dir_all(format!("{folder}/files"))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = Arc::new(runtime);
     let session = vortex::session(&runtime);
-    for table in ["lineitem", "vectors", "wide"] {
-        make_ours(&format!("{folder}/{table}"))?;
-        let path = format!("{folder}/{table}.vortex");
-        if !Path::new(&path).exists() {
-            let part = format!("{path}.part");
-            vortex::write(&session, &runtime, &part, arrow_batches(&format!("{folder}/{table}.arrow"))?, false)?;
-            std::fs::rename(part, path)?;
-        }
+    let bench = Bench { python: Python::new(&python, &worker, &folder), folder, runtime, session };
+    let patience = if quick { 1.0 } else { 20.0 };
+    let mut contest = Contest { rounds, patience, only, alone, jobs: Vec::new(), left_out: Vec::new() };
+    writing::run(&bench, &mut contest)?;
+    writing::missing(&bench)?;
+    reading::run(&bench, &mut contest)?;
+    text::run(&bench, &mut contest)?;
+    bare::run(&mut contest, if quick { 200_000 } else { 1_000_000 })?;
+    if contest.alone.is_some() {
+        return Ok(());
     }
-
-    let lance = |name, file| Box::new(lance::LanceFile { name, file, runtime: runtime.clone() });
-    let ours = |name, file, mapped| Box::new(ours::Ours { name, file, mapped });
-    let vortex =
-        |name, mapped| Box::new(vortex::Vortex { name, mapped, runtime: runtime.clone(), session: session.clone() });
-    let contestants: Vec<Box<dyn Contestant>> = vec![
-        ours("colkit", ".colkit.lance", false),
-        ours("colkit, mapped", ".colkit.lance", true),
-        ours("colkit on Lance 2.1", "-2.1.lance", false),
-        ours("colkit on Lance 2.2", "-2.2.lance", false),
-        ours("colkit on Lance 2.2, mapped", "-2.2.lance", true),
-        lance("lance on Lance 2.1", "-2.1.lance"),
-        lance("lance on Lance 2.2", "-2.2.lance"),
-        vortex("vortex", false),
-        vortex("vortex, mapped", true),
-        Box::new(parquet::Parquet),
-        Box::new(ipc::Ipc),
-    ];
-    let mut bench = Bench { folder, rounds, only, contestants, report: Vec::new() };
-    for (table, rows) in [("lineitem", None), ("vectors", Some(100_000))] {
-        let rows = match rows {
-            Some(rows) => rows,
-            None => bench.rows(table)?,
-        };
-        for count in [1, 100, 1000] {
-            let lists = (0..rounds).map(|round| random_rows(rows, count, round)).collect::<Vec<_>>();
-            bench.run(table, &format!("take {count}"), When::Open, |file, round| file.take(&lists[round]))?;
-            bench.run(table, &format!("open, take {count}"), When::Anew, |file, round| file.take(&lists[round]))?;
-            bench
-                .run(table, &format!("evicted, take {count}"), When::Evicted, |file, round| file.take(&lists[round]))?;
-        }
-        bench.run(table, "scan", When::Open, |file, _| file.scan(None))?;
+    let name = Path::new(&out).file_stem().map(|n| n.to_string_lossy().into_owned());
+    let mut left_out: Vec<String> = match std::fs::read(format!("{}/left_out.json", bench.folder)) {
+        Ok(bytes) => serde_json::from_slice(&bytes)?,
+        Err(_) => Vec::new(),
+    };
+    left_out.append(&mut contest.left_out);
+    let report = json!({
+        "name": name, "made": said("date", &["-u", "+%Y-%m-%dT%H:%M:%SZ"]), "commit": commit(), "machine": machine(),
+        "versions": versions(&bench)?, "rounds": rounds, "seconds": began.elapsed().as_secs_f64().round(),
+        "tables": tables(&bench)?, "left_out": left_out, "jobs": contest.jobs,
+    });
+    if let Some(folder) = Path::new(&out).parent() {
+        std::fs::create_dir_all(folder)?;
     }
-    bench.run("lineitem", "scan of 2 numbers", When::Open, |f, _| f.scan(Some(&["l_partkey", "l_extendedprice"])))?;
-    bench.run("lineitem", "scan of 2 texts", When::Open, |f, _| f.scan(Some(&["l_shipmode", "l_comment"])))?;
-    bench.run("wide", "open, 1 of 10,000 columns", When::AnewOneColumn, |f, _| f.scan(Some(&["c5000"])))?;
-    if let Some(path) = json_file {
-        std::fs::write(path, serde_json::to_string_pretty(&bench.report)?)?;
-    }
+    std::fs::write(&out, serde_json::to_string_pretty(&report)? + "\n")?;
     Ok(())
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum When {
-    /// The file has been open for a while.
-    Open,
-    /// Opening is part of the work.
-    Anew,
-    /// So it is, and only one column is wanted, known in advance.
-    AnewOneColumn,
-    /// Opening is part of the work, and no page of the file is in memory.
-    Evicted,
+/// What a command prints, if it can be run.
+fn said(command: &str, arguments: &[&str]) -> String {
+    let output = Command::new(command).args(arguments).output();
+    output.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned()).unwrap_or_default()
 }
 
-struct Bench {
-    folder: String,
-    rounds: usize,
-    only: Option<String>,
-    contestants: Vec<Box<dyn Contestant>>,
-    report: Vec<Value>,
+fn commit() -> String {
+    let changed = !said("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty();
+    said("git", &["rev-parse", "--short", "HEAD"]) + if changed { "+" } else { "" }
 }
 
-impl Bench {
-    fn rows(&self, table: &str) -> Result<u64> {
-        let file = std::fs::File::open(format!("{}/{table}.parquet", self.folder))?;
-        let metadata = ::parquet::file::metadata::ParquetMetaDataReader::new().parse_and_finish(&file)?;
-        Ok(u64::try_from(metadata.file_metadata().num_rows())?)
+fn machine() -> Value {
+    let first = |path: &str, name: &str| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let line = text.lines().find(|l| l.starts_with(name)).unwrap_or_default().to_owned();
+        line.split_once(':').map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
+    };
+    let memory = first("/proc/meminfo", "MemTotal").trim_end_matches(" kB").parse::<u64>().unwrap_or(0) * 1024;
+    json!({"cpu": first("/proc/cpuinfo", "model name"), "cores": colkit::available_threads(), "memory_bytes": memory,
+        "system": said("uname", &["-srm"])})
+}
+
+/// Versions of all contestants: crates as this program was built, packages as the worker has them.
+fn versions(bench: &Bench) -> Result<Value> {
+    let lock = include_str!("../Cargo.lock");
+    let mut versions = bench.python.ask(&json!({"job": "versions"}))?["versions"].clone();
+    for name in ["colkit", "lance-file", "vortex", "parquet", "arrow", "at1", "libdeflater", "liblzma", "zstd"] {
+        let entry = lock.split("[[package]]").filter(|e| e.contains(&format!("name = \"{name}\"\n"))).last();
+        let version = entry.and_then(|e| e.split_once("version = \"")).and_then(|(_, rest)| rest.split('"').next());
+        versions[name] = version.into();
     }
+    versions["rustc"] = said("rustc", &["--version"]).into();
+    Ok(versions)
+}
 
-    fn run<W>(&mut self, table: &str, job: &str, when: When, work: W) -> Result<()>
-    where
-        W: Fn(&dyn Open, usize) -> Result<contest::Answer>,
-    {
-        let title = format!("{table}, {job}");
-        if self.only.as_ref().is_some_and(|word| !title.contains(word.as_str())) {
-            return Ok(());
+fn tables(bench: &Bench) -> Result<Value> {
+    let mut tables = json!({});
+    for name in ["lineitem", "flights", "packages", "trades", "vectors", "wide-1000", "wide-10000"] {
+        if std::fs::exists(bench.source(name))? {
+            let batches = arrow_batches(&bench.source(name))?;
+            let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
+            let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+            tables[name] =
+                json!({"rows": rows, "columns": batches.first().map(RecordBatch::num_columns), "bytes": bytes});
         }
-        let paths: Vec<_> = self.contestants.iter().map(|c| format!("{}/{table}{}", self.folder, c.file())).collect();
-        let open = self.contestants.iter().zip(&paths).map(|(c, p)| c.open(p)).collect::<Result<Vec<_>>>()?;
-        let mut expected = None;
-        for (contestant, file) in self.contestants.iter().zip(&open) {
-            let answer = work(file.as_ref(), 0)?.plain()?;
-            match &expected {
-                None => expected = Some(answer),
-                Some(other) if *other == answer => {}
-                Some(_) => return Err(format!("{title}: {} answers differently", contestant.name()).into()),
-            }
-        }
-        drop(expected);
-        let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); open.len()];
-        for round in 0..self.rounds {
-            for (index, contestant) in self.contestants.iter().enumerate() {
-                let path = &paths[index];
-                if when == When::Evicted {
-                    evict(path)?;
-                }
-                let (answer, cost) = match when {
-                    When::Open => measured(|| work(open[index].as_ref(), round))?,
-                    When::AnewOneColumn => measured(|| contestant.open_and_scan(path, ("c5000", 5000)))?,
-                    _ => measured(|| work(contestant.open(path)?.as_ref(), round))?,
-                };
-                std::hint::black_box(answer.rows());
-                drop(answer);
-                costs[index].push(cost);
-            }
-        }
-        println!(
-            "\n## {title}\n\n| contestant | wall | CPU | wall / colkit | CPU / colkit | from disk |\n|---|---|---|---|---|---|"
-        );
-        let best: Vec<Cost> = costs.iter().map(|c| best_of(c)).collect();
-        for (contestant, cost) in self.contestants.iter().zip(&best) {
-            println!(
-                "| {} | {} | {} | {:.2} | {:.2} | {} |",
-                contestant.name(),
-                shown(cost.wall),
-                shown(cost.cpu),
-                cost.wall / best[0].wall,
-                cost.cpu / best[0].cpu,
-                cost.disk
-            );
-            self.report.push(json!({ "table": table, "job": job, "contestant": contestant.name(), "wall": cost.wall,
-                "cpu": cost.cpu, "disk_bytes": cost.disk }));
-        }
-        Ok(())
     }
-}
-
-/// The least of each: noise only ever adds.
-fn best_of(costs: &[Cost]) -> Cost {
-    let least = |f: fn(&Cost) -> f64| costs.iter().map(f).fold(f64::MAX, f64::min);
-    let mut disk: Vec<u64> = costs.iter().map(|c| c.disk).collect();
-    disk.sort_unstable();
-    Cost { wall: least(|c| c.wall), cpu: least(|c| c.cpu), disk: disk[disk.len() / 2] }
-}
-
-fn shown(seconds: f64) -> String {
-    if seconds < 1e-3 { format!("{:.0} us", seconds * 1e6) } else { format!("{:.2} ms", seconds * 1e3) }
-}
-
-/// Distinct sorted row numbers, the same for every contestant.
-fn random_rows(rows: u64, count: usize, round: usize) -> Vec<u64> {
-    let mut state = 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(round as u64 + 1);
-    let mut picked = std::collections::BTreeSet::new();
-    while picked.len() < count {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        picked.insert((state >> 20) % rows);
+    let texts = bench.texts()?.into_iter().map(|name| (format!("text/{name}"), name));
+    for (path, name) in texts.chain([("table.csv".to_owned(), "table.csv".to_owned())]) {
+        tables[name] = json!({"bytes": std::fs::metadata(format!("{}/{path}", bench.folder))?.len()});
     }
-    picked.into_iter().collect()
-}
-
-fn arrow_batches(path: &str) -> Result<Vec<arrow::array::RecordBatch>> {
-    let reader = arrow::ipc::reader::FileReader::try_new(std::fs::File::open(path)?, None)?;
-    Ok(reader.collect::<std::result::Result<_, _>>()?)
-}
-
-/// colkit's own Lance file, as it writes by default.
-fn make_ours(table: &str) -> Result<()> {
-    use colkit_core::{FileSink, Format, WriteOptions};
-    // Made anew each time: the writer is what changes.
-    let path = format!("{table}.colkit.lance");
-    let batches = arrow_batches(&format!("{table}.arrow"))?;
-    let schema = batches.first().ok_or("no batch")?.schema();
-    let mut writer =
-        colkit_lance::Lance::new().writer(schema, Box::new(FileSink::create(&path)?), &WriteOptions::default())?;
-    for batch in &batches {
-        writer.write(batch)?;
-    }
-    writer.finish()?;
-    Ok(())
+    Ok(tables)
 }

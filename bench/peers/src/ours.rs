@@ -1,8 +1,12 @@
-//! colkit, with positioned reads or over a mapped file.
+//! colkit: Lance files with positioned reads or over a mapped file.
 
-use crate::contest::{Answer, Contestant, Open, Result};
-use colkit_core::{FileSource, MappedSource, Projection, ReadOptions, Scan, Source, TableFile};
-use colkit_lance::Lance;
+use crate::answer::Answer;
+use crate::contest::Result;
+use crate::reading::{Open, Range, Reader};
+use arrow::array::RecordBatch;
+use colkit::lance::{Lance, Prefer, Writing};
+use colkit::{FileSink, FileSource, Format, MappedSource, Op, Predicate, Projection, ReadOptions, Scan, Source};
+use colkit::{TableFile, Value, WriteOptions};
 use std::sync::Arc;
 
 pub struct Ours {
@@ -11,7 +15,7 @@ pub struct Ours {
     pub mapped: bool,
 }
 
-impl Contestant for Ours {
+impl Reader for Ours {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -38,6 +42,27 @@ impl Open for TableFile {
             Some(names) => Projection::named(&self.schema(), names.iter().copied())?,
         };
         let scan = Scan { projection, ..Scan::default() };
-        Ok(Answer::Arrow59(TableFile::scan(self, &scan)?.collect::<colkit_core::Result<_>>()?))
+        Ok(Answer::Arrow59(TableFile::scan(self, &scan)?.collect::<colkit::Result<_>>()?))
     }
+
+    fn filter(&self, columns: &[&str], range: &Range) -> Result<Answer> {
+        let column = self.schema().index_of(range.column)?;
+        let bound = |op, value| Predicate::compare(column, op, Value::Int(i128::from(value)));
+        let predicate = Predicate::And(vec![bound(Op::Ge, range.low), bound(Op::Le, range.high)]);
+        let projection = Projection::named(&self.schema(), columns.iter().copied())?;
+        let scan = Scan { projection, predicate: Some(predicate), ..Scan::default() };
+        Ok(Answer::Arrow59(TableFile::scan(self, &scan)?.collect::<colkit::Result<_>>()?))
+    }
+}
+
+/// Writes a Lance file, as colkit does by default or as preferred.
+pub fn write(path: &str, batches: &[RecordBatch], prefer: Prefer) -> Result<()> {
+    let schema = batches.first().ok_or("no batch")?.schema();
+    let format = Lance::new().writing(Writing { prefer, ..Writing::default() });
+    let mut writer = format.writer(schema, Box::new(FileSink::create(path)?), &WriteOptions::default())?;
+    for batch in batches {
+        writer.write(batch)?;
+    }
+    writer.finish()?;
+    Ok(())
 }

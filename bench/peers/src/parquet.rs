@@ -1,11 +1,19 @@
 //! Parquet through its Rust crate, with the page index.
 
-use crate::contest::{Answer, Contestant, Open, Result};
-use ::parquet::arrow::ProjectionMask;
+use crate::answer::Answer;
+use crate::contest::Result;
+use crate::reading::{Open, Range, Reader};
 use ::parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
+    ArrowPredicateFn, ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowFilter,
+    RowSelection, RowSelector,
 };
+use ::parquet::arrow::{ArrowWriter, ProjectionMask};
+use ::parquet::basic::Compression;
 use ::parquet::file::metadata::PageIndexPolicy;
+use ::parquet::file::page_index::column_index::ColumnIndexMetaData;
+use ::parquet::file::properties::WriterProperties;
+use arrow::array::{AsArray, BooleanArray, RecordBatch};
+use arrow::datatypes::Int64Type;
 use std::fs::File;
 
 pub struct Parquet;
@@ -15,7 +23,7 @@ struct Opened {
     metadata: ArrowReaderMetadata,
 }
 
-impl Contestant for Parquet {
+impl Reader for Parquet {
     fn name(&self) -> &'static str {
         "parquet"
     }
@@ -71,4 +79,74 @@ impl Open for Opened {
         }
         Ok(Answer::Arrow59(builder.build()?.collect::<std::result::Result<_, _>>()?))
     }
+
+    /// Pages whose bounds rule them out are skipped; in the others the column is decoded before the rest.
+    fn filter(&self, columns: &[&str], range: &Range) -> Result<Answer> {
+        let builder = self.builder()?.with_batch_size(32_768);
+        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+        let looked_at = ProjectionMask::columns(builder.parquet_schema(), [range.column]);
+        let (low, high) = (range.low, range.high);
+        let wanted = ArrowPredicateFn::new(looked_at, move |batch| {
+            let values = batch.column(0).as_primitive::<Int64Type>().values();
+            Ok(BooleanArray::from(values.iter().map(|v| (low..=high).contains(v)).collect::<Vec<_>>()))
+        });
+        let (groups, selection) = self.pages(range)?;
+        let reader = builder
+            .with_projection(mask)
+            .with_row_groups(groups)
+            .with_row_selection(selection)
+            .with_row_filter(RowFilter::new(vec![Box::new(wanted)]))
+            .build()?;
+        let mut batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
+        if batches.is_empty() {
+            batches.push(RecordBatch::new_empty(self.metadata.schema().clone()));
+        }
+        Ok(Answer::Arrow59(batches))
+    }
+}
+
+impl Opened {
+    /// The row groups and, in them, the pages that may hold a wanted row.
+    fn pages(&self, range: &Range) -> Result<(Vec<usize>, RowSelection)> {
+        let metadata = self.metadata.metadata();
+        let column = self.metadata.schema().index_of(range.column)?;
+        let bounds = metadata.column_index().ok_or("no column index")?;
+        let places = metadata.offset_index().ok_or("no offset index")?;
+        let (mut groups, mut selectors) = (Vec::new(), Vec::new());
+        for (index, group) in metadata.row_groups().iter().enumerate() {
+            let ColumnIndexMetaData::INT64(bounds) = &bounds[index][column] else { return Err("not int64".into()) };
+            let starts = places[index][column].page_locations().iter().map(|p| p.first_row_index).collect::<Vec<_>>();
+            let ends = starts.iter().skip(1).copied().chain([group.num_rows()]);
+            let pages = starts.iter().zip(ends).enumerate().map(|(page, (start, end))| {
+                let may = |(least, most): (&i64, &i64)| *most >= range.low && *least <= range.high;
+                let may = bounds.min_value(page).zip(bounds.max_value(page)).is_some_and(may);
+                let rows = usize::try_from(end - start).unwrap_or(0);
+                if may { RowSelector::select(rows) } else { RowSelector::skip(rows) }
+            });
+            let pages: Vec<_> = pages.collect();
+            if pages.iter().any(|p| !p.skip) {
+                groups.push(index);
+                selectors.extend(pages);
+            }
+        }
+        Ok((groups, RowSelection::from(selectors)))
+    }
+}
+
+/// A whole file, with or without a page index.
+pub fn read(path: &str) -> Result<Answer> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?.with_batch_size(32_768).build()?;
+    Ok(Answer::Arrow59(reader.collect::<std::result::Result<_, _>>()?))
+}
+
+/// Writes a file with this compression, and the page index that is there by default.
+pub fn write(path: &str, batches: &[RecordBatch], compression: Compression) -> Result<()> {
+    let schema = batches.first().ok_or("no batch")?.schema();
+    let properties = WriterProperties::builder().set_compression(compression).build();
+    let mut writer = ArrowWriter::try_new(File::create(path)?, schema, Some(properties))?;
+    for batch in batches {
+        writer.write(batch)?;
+    }
+    writer.close()?;
+    Ok(())
 }

@@ -1,6 +1,8 @@
 //! Vortex, with its own file reader or over a mapped file.
 
-use crate::contest::{Answer, Contestant, Open, Result};
+use crate::answer::Answer;
+use crate::contest::Result;
+use crate::reading::{Open, Range, Reader};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use futures::TryStreamExt;
@@ -8,7 +10,7 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 use vortex::VortexSessionDefault;
 use vortex::array::arrays::ChunkedArray;
-use vortex::array::expr::{root, select};
+use vortex::array::expr::{and, col, gt_eq, lit, lt_eq, root, select};
 use vortex::array::{ArrayRef, IntoArray};
 use vortex::arrow::ArrowSessionExt;
 use vortex::buffer::{Buffer, ByteBuffer};
@@ -35,7 +37,7 @@ struct Opened {
     runtime: Arc<Runtime>,
 }
 
-impl Contestant for Vortex {
+impl Reader for Vortex {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -59,6 +61,12 @@ impl Contestant for Vortex {
 }
 
 impl Opened {
+    fn read_columns(&self, scan: ScanBuilder<ArrayRef>, names: &[&str]) -> Result<Answer> {
+        let projection = select(names.to_vec(), root()).bind(self.file.dtype())?.optimize_recursive()?;
+        let fields = names.iter().map(|n| self.schema.index_of(n)).collect::<std::result::Result<Vec<_>, _>>()?;
+        self.read(scan.with_projection(projection), Arc::new(self.schema.project(&fields)?))
+    }
+
     fn read(&self, scan: ScanBuilder<ArrayRef>, schema: SchemaRef) -> Result<Answer> {
         let batches: Vec<RecordBatch> = self
             .runtime
@@ -76,9 +84,13 @@ impl Open for Opened {
 
     fn scan(&self, columns: Option<&[&str]>) -> Result<Answer> {
         let Some(names) = columns else { return self.read(self.file.scan()?, self.schema.clone()) };
-        let projection = select(names.to_vec(), root()).bind(self.file.dtype())?.optimize_recursive()?;
-        let fields = names.iter().map(|n| self.schema.index_of(n)).collect::<std::result::Result<Vec<_>, _>>()?;
-        self.read(self.file.scan()?.with_projection(projection), Arc::new(self.schema.project(&fields)?))
+        self.read_columns(self.file.scan()?, names)
+    }
+
+    fn filter(&self, columns: &[&str], range: &Range) -> Result<Answer> {
+        let between = and(gt_eq(col(range.column), lit(range.low)), lt_eq(col(range.column), lit(range.high)));
+        let between = between.bind(self.file.dtype())?.optimize_recursive()?;
+        self.read_columns(self.file.scan()?.with_filter(between), columns)
     }
 }
 
@@ -87,14 +99,14 @@ pub fn write(
     session: &VortexSession,
     runtime: &Runtime,
     path: &str,
-    batches: Vec<RecordBatch>,
+    batches: &[RecordBatch],
     compact: bool,
 ) -> Result<()> {
     let schema = batches.first().ok_or("no batch")?.schema();
     let dtype = session.arrow().from_arrow_schema(&schema)?;
     let chunks = batches
-        .into_iter()
-        .map(|b| session.arrow().from_arrow_record_batch(b, &schema))
+        .iter()
+        .map(|b| session.arrow().from_arrow_record_batch(b.clone(), &schema))
         .collect::<std::result::Result<Vec<_>, _>>()?;
     let array = ChunkedArray::try_new(chunks, dtype)?.into_array();
     let mut options = session.write_options();

@@ -1,13 +1,13 @@
 //! Times reads of one file as told on standard input: what the benchmark script drives.
 //!
-//! One request per line, JSON: `{"file": ..., "take": [...]}` or `{"file": ..., "columns": [...]}` for a scan, with
-//! `"repeat": n`, `"threads": n`, `"mapped": true` to map the file, and `"open": true` to open it anew each time. The
+//! One request per line, JSON: `{"file": ..., "take": [...]}` or `{"file": ..., "columns": [...]}` for a scan,
+//! `"where": ...` for some of its rows, with `"repeat": n`, `"threads": n`, `"mapped": true` to map the file, and `"open": true` to open it anew each time. The
 //! answer is one line of JSON: best wall seconds, CPU seconds of that run, rows, bytes read.
 
 #![allow(clippy::print_stdout, reason = "its answers are its output")]
 
 use colkit_core::{
-    Counting, Error, FileSource, MappedSource, Projection, ReadOptions, Result, Scan, Source, TableFile,
+    Counting, Error, FileSource, MappedSource, Predicate, Projection, ReadOptions, Result, Scan, Source, TableFile,
 };
 use colkit_lance::Lance;
 use serde_json::{Value, json};
@@ -65,7 +65,9 @@ fn answer(line: &str, known: &mut Option<(String, TableFile)>) -> Result<Value> 
         count = match &rows {
             Some(rows) => file.take(rows, &projection)?.num_rows(),
             None => {
-                let scan = Scan { projection, ..Scan::default() };
+                let condition = request.get("where").and_then(Value::as_str);
+                let predicate = condition.map(|c| Predicate::parse(c, &file.schema())).transpose()?;
+                let scan = Scan { projection, predicate, ..Scan::default() };
                 let mut count = 0;
                 for batch in file.with_threads(threads).scan(&scan)? {
                     count += batch?.num_rows();

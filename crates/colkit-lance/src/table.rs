@@ -7,7 +7,7 @@ use crate::prune;
 use crate::read::{ColumnReader, LanceFile, Pieces};
 use crate::rows::Rows;
 use crate::schema::{Fields, Node};
-use crate::trust::{self, Checksums};
+use crate::trust::{self, Checksums, Statistics, Zones};
 use arrow::array::{ArrayRef, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::{Schema, SchemaRef};
@@ -255,13 +255,15 @@ impl Table for LanceTable {
     }
 
     fn statistics(&self) -> Vec<ColumnStatistics> {
-        self.file.statistics.clone()
+        self.file.statistics().to_vec()
     }
 
     fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
         let file = self.file.clone();
         Ok(coroutine(move |io| async move {
             let (container, own) = (&file.container, &file.fields.own);
+            trust::load::<Statistics>(container, &io, own, trust::STATISTICS).await?;
+            trust::load::<Zones>(container, &io, own, trust::ZONES).await?;
             if let Some(checksums) = trust::load::<Checksums>(container, &io, own, trust::CHECKSUMS).await? {
                 let owners = describe::owners(&file.fields.roots);
                 let names = owners.into_iter().map(|(column, (path, _))| (column, path)).collect();

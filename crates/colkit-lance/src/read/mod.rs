@@ -15,7 +15,9 @@ use crate::rows::Rows;
 use crate::schema::{Fields, Kind, Node};
 use crate::trust::{self, Statistics, Zones};
 use arrow::array::ArrayRef;
+use bytes::Bytes;
 use colkit_core::{ByteRange, ColumnStatistics, Error, Limits, Result};
+use prost::Message;
 use std::sync::{Arc, OnceLock};
 
 /// An open file and what has been understood of it so far.
@@ -24,8 +26,10 @@ pub(crate) struct LanceFile {
     pub fields: Fields,
     pub registry: Arc<Registry>,
     pub limits: Limits,
-    /// Of the top-level columns; empty if the file has none.
-    pub statistics: Vec<ColumnStatistics>,
+    /// The message with the statistics; empty if the file has none.
+    stated: Bytes,
+    /// Of the top-level columns, understood when first asked for: a file may have thousands, and most who open it want few.
+    statistics: OnceLock<Vec<ColumnStatistics>>,
     zones: OnceLock<Option<Arc<Zones>>>,
     readers: Vec<OnceLock<Arc<ColumnReader>>>,
 }
@@ -34,17 +38,26 @@ impl LanceFile {
     pub fn new(container: Arc<Container>, fields: Fields, registry: Arc<Registry>, limits: Limits) -> Self {
         let mut readers = Vec::new();
         readers.resize_with(container.column_count(), OnceLock::new);
-        let (statistics, zones) = (Vec::new(), OnceLock::new());
-        LanceFile { container, fields, registry, limits, statistics, zones, readers }
+        let (stated, statistics, zones) = (Bytes::new(), OnceLock::new(), OnceLock::new());
+        LanceFile { container, fields, registry, limits, stated, statistics, zones, readers }
     }
 
     /// Reads the statistics of a file that has some.
     pub async fn load_statistics(&mut self, io: &Io) -> Result<()> {
-        let found = trust::load::<Statistics>(&self.container, io, &self.fields.own, trust::STATISTICS).await?;
-        let columns = found.map(|s| s.columns).filter(|c| c.len() == self.fields.roots.len());
-        let types = self.fields.schema.fields().iter().map(|f| f.data_type());
-        self.statistics = columns.iter().flatten().zip(types).map(|(zone, t)| trust::shown(zone, t)).collect();
+        if let Some(range) = trust::place(&self.container, &self.fields.own, trust::STATISTICS)? {
+            self.stated = self.container.fetch(io, vec![range]).await?.pop().unwrap_or_default();
+        }
         Ok(())
+    }
+
+    /// Statistics of the top-level columns; none if the file has none, or nothing that can be understood: `verify` says so.
+    pub fn statistics(&self) -> &[ColumnStatistics] {
+        self.statistics.get_or_init(|| {
+            let found = Statistics::decode(self.stated.clone()).ok();
+            let columns = found.map(|s| s.columns).filter(|c| c.len() == self.fields.roots.len());
+            let types = self.fields.schema.fields().iter().map(|f| f.data_type());
+            columns.iter().flatten().zip(types).map(|(zone, t)| trust::shown(zone, t)).collect()
+        })
     }
 
     /// The zone maps of a file that has some.

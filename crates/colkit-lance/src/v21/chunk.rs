@@ -179,15 +179,57 @@ fn append_split(
     for range in wanted {
         let from = out.len();
         out.resize(from + range.len() * width, 0);
-        let target = out.as_slice_mut().get_mut(from..).unwrap_or_default();
-        for (j, stream) in bytes.chunks_exact(count.max(1)).enumerate() {
-            let stream = slice_at(stream, range.start, range.len())?;
+        let mut target = out.as_slice_mut().get_mut(from..).unwrap_or_default();
+        let streams = bytes.chunks_exact(count.max(1)).map(|stream| slice_at(stream, range.start, range.len()));
+        let mut streams = streams.collect::<Result<Vec<_>>>()?;
+        let woven = match width {
+            4 => weave::<4>(&mut streams, target),
+            8 => weave::<8>(&mut streams, target),
+            _ => 0,
+        };
+        target = target.get_mut(woven..).unwrap_or_default();
+        for (j, stream) in streams.into_iter().enumerate() {
             for (to, byte) in target.iter_mut().skip(j).step_by(width).zip(stream) {
                 *to = *byte;
             }
         }
     }
     Ok(())
+}
+
+/// Puts values of W bytes together, eight at a time, and returns how many bytes that were; `streams` are left with what is
+/// not enough for eight.
+fn weave<const W: usize>(streams: &mut [&[u8]], target: &mut [u8]) -> usize {
+    let mut woven = 0;
+    for eight in target.chunks_exact_mut(8 * W) {
+        let mut square = [0u64; 8];
+        for (row, stream) in square.iter_mut().zip(streams.iter_mut()) {
+            let Some((next, rest)) = stream.split_first_chunk::<8>() else { return woven };
+            (*row, *stream) = (u64::from_le_bytes(*next), rest);
+        }
+        for (to, value) in eight.as_chunks_mut::<W>().0.iter_mut().zip(transposed(square)) {
+            if let Some(bytes) = value.to_le_bytes().first_chunk::<W>() {
+                *to = *bytes;
+            }
+        }
+        woven += eight.len();
+    }
+    woven
+}
+
+/// Byte `i` of row `j` becomes byte `j` of row `i`: blocks of four by four bytes change sides, then of two by two, then bytes.
+fn transposed(mut square: [u64; 8]) -> [u64; 8] {
+    for (side, mask) in [(4, 0xFFFF_FFFF), (2, 0x0000_FFFF_0000_FFFF), (1, 0x00FF_00FF_00FF_00FF)] {
+        for block in square.chunks_exact_mut(2 * side) {
+            let (upper, lower) = block.split_at_mut(side);
+            for (a, b) in upper.iter_mut().zip(lower) {
+                let swapped = ((*a >> (8 * side)) ^ *b) & mask;
+                *b ^= swapped;
+                *a ^= swapped << (8 * side);
+            }
+        }
+    }
+    square
 }
 
 /// Offsets count from the start of the buffer, in which the bytes follow them.
@@ -250,4 +292,28 @@ fn append_values(
         from = end;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::append_split;
+    use arrow::buffer::MutableBuffer;
+
+    #[test]
+    #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
+    #[expect(clippy::single_range_in_vec_init, reason = "a list of ranges")]
+    fn split_bytes_come_together_again() {
+        for (width, count) in [(1, 9), (2, 20), (4, 7), (4, 64), (4, 1001), (8, 8), (8, 77), (8, 1024), (16, 30)] {
+            let values: Vec<u8> = (0..width * count).map(|i| (i * 31 % 251) as u8).collect();
+            let byte = |at: usize| values[(at % count) * width + at / count];
+            let split: Vec<u8> = (0..width * count).map(byte).collect();
+            for wanted in [vec![0..count], vec![0..1, 3..count], vec![count - 1..count]] {
+                let mut out = MutableBuffer::new(0);
+                append_split(&split, width, count, &wanted, &mut out).unwrap();
+                let expected: Vec<u8> =
+                    wanted.iter().flat_map(|r| &values[r.start * width..r.end * width]).copied().collect();
+                assert_eq!(out.as_slice(), expected, "{width} bytes, {count} values, {wanted:?}");
+            }
+        }
+    }
 }

@@ -26,17 +26,17 @@ impl Choice {
         Choice { prefer: Prefer::Speed, level: None, version: Version::V2_0, hints: Hints::default() }
     }
 
-    /// The general compression to use, if any.
-    pub fn packer(&self) -> Result<Option<Packer>> {
-        let (scheme, level) = match (self.hints.compression, self.prefer) {
-            (Some(Compression::None | Compression::Symbols), _) => return Ok(None),
-            (Some(Compression::Zstd), _) => (Scheme::Zstd, 3),
-            (Some(Compression::Lz4), _) | (None, Prefer::Speed) => (Scheme::Lz4, 0),
-            (None, Prefer::Balance) => (Scheme::Zstd, 1),
-            (None, Prefer::Size) => (Scheme::Zstd, 9),
-            (None, Prefer::RandomAccess) => return Ok(None),
+    /// The general compressions to try.
+    pub fn packers(&self) -> Result<Vec<Packer>> {
+        let schemes: &[(Scheme, i32)] = match (self.hints.compression, self.prefer) {
+            (Some(Compression::None | Compression::Symbols), _) | (None, Prefer::RandomAccess) => &[],
+            (Some(Compression::Zstd), _) => &[(Scheme::Zstd, 3)],
+            (Some(Compression::Lz4), _) | (None, Prefer::Speed) => &[(Scheme::Lz4, 0)],
+            (None, Prefer::Balance) => &[(Scheme::Lz4, 0), (Scheme::Zstd, 1)],
+            (None, Prefer::Size) => &[(Scheme::Zstd, 9)],
         };
-        Packer::new(scheme, self.hints.level.or(self.level).unwrap_or(level)).map(Some)
+        let level = self.hints.level.or(self.level);
+        schemes.iter().map(|(scheme, default)| Packer::new(*scheme, level.unwrap_or(*default))).collect()
     }
 
     /// What compresses dictionaries, if anything does.
@@ -79,12 +79,13 @@ impl Choice {
     }
 
     /// Compressed chunks cost time to unpack: they count as if they were larger by so many percent. By default they must
-    /// halve the size: then single rows cost no more than in files without them, and a scan costs less.
-    fn handicap(&self) -> usize {
-        match self.prefer {
-            Prefer::Size => 1,
-            Prefer::Balance => 100,
-            Prefer::Speed | Prefer::RandomAccess => 10,
+    /// make up for it by their size.
+    fn handicap(&self, scheme: Scheme) -> usize {
+        match (self.prefer, scheme) {
+            (Prefer::Size, _) => 1,
+            (Prefer::Balance, Scheme::Zstd) => 150,
+            (Prefer::Balance, Scheme::Lz4) => 60,
+            (Prefer::Speed | Prefer::RandomAccess, _) => 10,
         }
     }
 }
@@ -92,7 +93,7 @@ impl Choice {
 /// Bytes that this encoding would need for `count` values, about.
 pub(super) fn estimate(codec: &dyn Codec, count: usize, choice: &Choice) -> Result<usize> {
     let chunking = choice.chunking();
-    let wish = if codec.is_general() { chunking.general } else { chunking.plain };
+    let wish = if codec.general().is_some() { chunking.general } else { chunking.plain };
     let mut size = if codec.groups() { GROUP } else { chunking.most_values };
     while !codec.groups() && size > 2 && codec.bytes(&(0..size.min(count))) > wish {
         size /= 2;
@@ -121,8 +122,11 @@ pub(super) fn smallest<'a>(
     let mut best: Option<(usize, Box<dyn Codec + 'a>)> = None;
     for codec in codecs {
         let bytes = estimate(codec.as_ref(), count, choice)?;
-        let weighed = codec.is_general() && !choice.forces_general();
-        let bytes = if weighed { bytes.saturating_add(bytes.saturating_mul(choice.handicap()) / 100) } else { bytes };
+        let handicap = match codec.general() {
+            Some(scheme) if !choice.forces_general() => choice.handicap(scheme),
+            _ => 0,
+        };
+        let bytes = bytes.saturating_add(bytes.saturating_mul(handicap) / 100);
         if best.as_ref().is_none_or(|(least, _)| bytes < *least) {
             best = Some((bytes, codec));
         }

@@ -9,7 +9,7 @@ use super::messages_of::{
 use super::values::{Fixed, Lists, Records, Variable};
 use crate::codec::bitpack::{GROUP, Word, pack, words};
 use crate::codec::fsst::Compressor;
-use crate::codec::general::Packer;
+use crate::codec::general::{Packer, Scheme};
 use crate::v21::messages::CompressiveEncoding;
 use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
@@ -43,9 +43,9 @@ pub(super) trait Codec {
         false
     }
 
-    /// Whether a chunk must be unpacked as a whole.
-    fn is_general(&self) -> bool {
-        false
+    /// By what a chunk is compressed as a whole, if it is.
+    fn general(&self) -> Option<Scheme> {
+        None
     }
 
     /// Bytes before any general compression, as far as they can be known without encoding.
@@ -354,8 +354,8 @@ impl<C: Codec> Codec for General<'_, C> {
         self.inner.groups()
     }
 
-    fn is_general(&self) -> bool {
-        true
+    fn general(&self) -> Option<Scheme> {
+        Some(self.packer.scheme)
     }
 
     fn bytes(&self, items: &Range<usize>) -> usize {

@@ -107,8 +107,8 @@ fn encode_page(page: &Shredded, rows: usize, choice: Choice) -> Result<Option<En
     if all_null && one_per_row || visible == 0 {
         return Ok(Some(no_values(page)));
     }
-    let packer = choice.packer()?;
-    let encoder = PageEncoder { page, choice, packer: packer.as_ref() };
+    let packers = choice.packers()?;
+    let encoder = PageEncoder { page, choice, packers: &packers };
     if let DataType::Dictionary(_, _) = page.values.data_type() {
         let Indexed { indices, dictionary } = dictionary::of_array(&page.values)?;
         let (_, codec) = smallest(encoder.fixed_codecs(&indices), indices.len(), &choice)?;
@@ -126,7 +126,8 @@ fn encode_page(page: &Shredded, rows: usize, choice: Choice) -> Result<Option<En
             let mut codecs: Vec<Box<dyn Codec + '_>> = vec![Box::new(Bits(&bits))];
             codecs.extend(
                 encoder
-                    .packer
+                    .packers
+                    .iter()
                     .map(|packer| -> Box<dyn Codec + '_> { Box::new(General { inner: Bits(&bits), packer }) }),
             );
             let (_, codec) = smallest(codecs, bits.len(), &choice)?;
@@ -149,8 +150,8 @@ fn no_values(page: &Shredded) -> Encoded {
 struct PageEncoder<'a> {
     page: &'a Shredded,
     choice: Choice,
-    /// The general compression to use, if any.
-    packer: Option<&'a Packer>,
+    /// The general compressions to try.
+    packers: &'a [Packer],
 }
 
 impl<'a> PageEncoder<'a> {
@@ -243,7 +244,7 @@ impl<'a> PageEncoder<'a> {
         if let Some(found) = self.indexed(indexed.take_if(clear), raw, raw)? {
             return Ok(Some(found));
         }
-        let longest = if self.packer.is_some() { 64 << 10 } else { 8 << 10 };
+        let longest = if !self.packers.is_empty() { 64 << 10 } else { 8 << 10 };
         let by_size = average <= most && texts.longest() <= longest;
         let in_chunks = self.page.nullable_around_list || !self.choice.hints.full_zip.unwrap_or(!by_size);
         if !in_chunks {
@@ -253,9 +254,9 @@ impl<'a> PageEncoder<'a> {
             return full_zip::encode_texts(self.page, texts, &self.full_zip_texts(texts)?).map(Some);
         }
         let mut codecs: Vec<Box<dyn Codec + '_>> = vec![Box::new(Texts(texts))];
-        codecs.extend(
-            self.packer.map(|packer| -> Box<dyn Codec + '_> { Box::new(General { inner: Texts(texts), packer }) }),
-        );
+        for packer in self.packers {
+            codecs.push(Box::new(General { inner: Texts(texts), packer }));
+        }
         let (mut bytes, mut codec) = smallest(codecs, texts.len(), &self.choice)?;
         if !self.choice.forces_general()
             && let Some(symbols) = self.symbols(texts)
@@ -297,7 +298,8 @@ impl<'a> PageEncoder<'a> {
 
     /// How the values of a full-zip page are stored: compressed one by one where a sample says that it helps.
     fn full_zip_texts(&self, texts: &Variable) -> Result<full_zip::Texts<'a>> {
-        if let Some(packer) = self.packer
+        // Long texts: the strongest is worth its time.
+        if let Some(packer) = self.packers.last()
             && (texts.data.len() / texts.len().max(1) >= 512 || self.choice.forces_general())
         {
             let (mut before, mut after) = (0, 0);
@@ -323,7 +325,7 @@ impl<'a> PageEncoder<'a> {
                 codecs.push(Box::new(Runs(fixed)));
             }
         }
-        if let Some(packer) = self.packer {
+        for packer in self.packers {
             let split = matches!(fixed.width, 4 | 8) && hints.split != Some(false);
             if !split || hints.split.is_none() {
                 codecs.push(Box::new(General { inner: Flat(fixed), packer }));
