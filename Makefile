@@ -1,5 +1,5 @@
 # make test    everything that must hold: formatting, lints, tests, and tests against other people's implementations
-# make bench   how near we are to the bare libraries and to other tools; see docs/performance.md
+# make bench   us beside the tools people use, all jobs; bench-quick in five minutes; see docs/benchmark.md
 # make fuzz    every reader against inputs changed at random, TIME seconds for each target; see docs/reliability.md
 # make deny    licences, sources and known vulnerabilities of what is depended on
 # make tour    a round through the formats, with a table made on the spot
@@ -11,7 +11,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # One set of features for every step: another one would build arrow a second time.
 WORKSPACE := --workspace --all-features
 
-.PHONY: test lint unit interop fuzz fuzz-short deny bench release bench-plain bench-pack bench-write bench-read bench-sql tour clean
+.PHONY: test lint unit interop fuzz fuzz-short deny release tour clean
+.PHONY: bench bench-quick bench-quick-run bench-full bench-peers bench-sql bench-report bench-pack
 
 test: lint deny unit interop fuzz-short
 	@echo "all tests passed"
@@ -68,31 +69,43 @@ deny:
 	  else echo "skipped: known vulnerabilities, because their database cannot be had"; fi; \
 	fi
 
-# Each benchmark runs us and our peers in turns, on data that it makes under bench/out; see docs/performance.md. The peers'
-# crates are built in a workspace of their own (bench/peers), which takes a while and needs protoc and libclang.
-bench: bench-plain bench-pack bench-write bench-read bench-sql
+# The benchmark runs us and our peers in turns, on data that it makes under bench/out, keeps what it found in bench/results and
+# makes docs/benchmark.md of it. The peers' crates are built in a workspace of their own (bench/peers), which takes a while the
+# first time; protoc and libclang, which that needs, come from PyPI. The reference decoder of AT-1 joins in if liblzma-dev and
+# libzstd-dev are there.
+bench: bench-full bench-sql bench-report
 
-release:
-	$(CARGO) build --release --locked $(WORKSPACE) --bins --examples
+bench-quick: bench-quick-run
+	$(VENV)-bench/bin/python bench/report.py bench/results/quick.json --print
 
-bench-plain: $(VENV)-bench/ready release
-	$(CARGO) bench --locked $(WORKSPACE) --bench plain
-	$(VENV)-bench/bin/python bench/plain.py $(TARGET)/release/colkit
+bench-quick-run bench-full: bench-%: $(VENV)-bench/ready bench-peers
+	$(VENV)-bench/bin/python bench/data.py bench/out/$(SIZE) $(filter --quick,--$(SIZE))
+	$(TARGET)/peers/release/colkit-peers bench/out/$(SIZE) $(filter --quick,--$(SIZE)) --out bench/results/$(SIZE).json \
+	  --python $(VENV)-bench/bin/python --worker bench/python_peers.py
 
-bench-pack: $(VENV)-bench/ready release
-	$(VENV)-bench/bin/python bench/pack.py $(TARGET)/release/colkit
+bench-quick-run: SIZE := quick
+bench-full: SIZE := full
 
-bench-write: $(VENV)-bench/ready release
-	$(VENV)-bench/bin/python bench/lance_write.py $(TARGET)/release/examples
-
-bench-read: $(VENV)-bench/ready
-	$(VENV)-bench/bin/python bench/read_data.py bench/out/read
-	CARGO_TARGET_DIR=$(TARGET)/peers $(CARGO) build --release --locked --manifest-path bench/peers/Cargo.toml
-	$(TARGET)/peers/release/colkit-peers bench/out/read --json bench/out/read.json
+bench-peers: $(VENV)-bench/ready
+	site=$$($(VENV)-bench/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))"); \
+	PROTOC=$$site/protoc/data/bin/protoc LIBCLANG_PATH=$$site/clang/native CARGO_TARGET_DIR=$(TARGET)/peers \
+	  $(CARGO) build --release --locked --manifest-path bench/peers/Cargo.toml \
+	  $$(oracle/at1/have_libraries.sh && echo --features reference)
 
 bench-sql: $(VENV)-bench/ready release
 	$(VENV)-bench/bin/python bench/tpch_data.py $(TARGET)/release/colkit bench/out/tpch-1
-	$(TARGET)/release/examples/tpch bench/out/tpch-1 tests/tpch --json bench/out/tpch.json
+	$(TARGET)/release/examples/tpch bench/out/tpch-1 tests/tpch --json bench/results/sql.json
+
+# The page, its charts and the README's section, from the results that are there.
+bench-report: $(VENV)-bench/ready
+	$(VENV)-bench/bin/python bench/report.py bench/results/full.json bench/results/sql.json --page docs/benchmark.md --readme README.md
+
+# More about packing: nine texts, every effort, and contestants that take an hour.
+bench-pack: $(VENV)-bench/ready release
+	$(VENV)-bench/bin/python bench/pack.py $(TARGET)/release/colkit
+
+release:
+	$(CARGO) build --release --locked $(WORKSPACE) --bins --examples
 
 $(VENV)-bench/ready: bench/requirements.txt
 	$(PYTHON) -m venv $(VENV)-bench

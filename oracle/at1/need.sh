@@ -5,17 +5,12 @@ skip() {
     exit 0
 }
 
-have_libraries() {
-    printf '#include <lzma.h>\n#include <zstd.h>\nint main(void){return 0;}\n' |
-        gcc -x c - -llzma -lzstd -o /dev/null 2>/dev/null
-}
-
 command -v gcc >/dev/null || skip "there is no gcc"
-if ! have_libraries; then
+if ! "$here/have_libraries.sh"; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         (apt-get update && apt-get install -y liblzma-dev libzstd-dev) >/dev/null 2>&1
     fi
-    have_libraries || skip "liblzma-dev and libzstd-dev are missing and could not be installed"
+    "$here/have_libraries.sh" || skip "liblzma-dev and libzstd-dev are missing and could not be installed"
 fi
 CARGO_TARGET_DIR="$oracle_target" cargo build -q --release --locked --manifest-path "$here/Cargo.toml" ||
     skip "the reference decoder could not be built"

@@ -73,12 +73,9 @@ impl Python {
     /// A contestant whose request for each round is made by `request`. The first turn of all is the one that is
     /// compared, so its answer is kept.
     pub fn entry<'a>(&self, name: &str, request: impl Fn(usize) -> Value + 'a) -> Entry<'a> {
-        let (python, tool, mut compared) = (self.clone(), name.to_owned(), false);
+        let (python, mut compared) = (self.clone(), false);
         let work = Box::new(move |round| {
             let mut request = request(round);
-            if request["tool"].is_null() {
-                request["tool"] = json!(tool);
-            }
             if !std::mem::replace(&mut compared, true) && request["out"].is_null() {
                 request["keep"] = json!(python.kept);
             }

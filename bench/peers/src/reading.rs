@@ -97,9 +97,14 @@ fn readers(bench: &Bench) -> Vec<Box<dyn Reader>> {
     ]
 }
 
-/// Tools in Python, and the files they read.
-const IN_PYTHON: [(&str, &str); 4] =
-    [("pylance", ".lance"), ("duckdb", ".parquet"), ("polars", ".parquet"), ("pandas", ".parquet")];
+/// Contestants in Python: name, tool, and the files they read.
+const IN_PYTHON: [(&str, &str, &str); 5] = [
+    ("pylance", "pylance", ".lance"),
+    ("pylance on colkit's file", "pylance", ".colkit.lance"),
+    ("duckdb", "duckdb", ".parquet"),
+    ("polars", "polars", ".parquet"),
+    ("pandas", "pandas", ".parquet"),
+];
 
 /// Everything that is read, from the files that the writing jobs left behind.
 pub fn run(bench: &Bench, contest: &mut Contest) -> Result<()> {
@@ -154,12 +159,8 @@ fn ask(
     when: When,
     question: &Question,
 ) -> Result<()> {
-    let job = Job {
-        section,
-        table,
-        job,
-        memory: matches!(section, "scan" | "filter") || job == "take 1000" && when == When::Open,
-    };
+    let memory = when == When::Open && matches!(job, "scan" | "take 1000" | "filter, unsorted");
+    let job = Job { section, table, job, memory };
     if !contest.wants(job) {
         return Ok(());
     }
@@ -183,14 +184,18 @@ fn ask(
         entry.evict = evict;
         entries.push(entry);
     }
-    for (tool, ending) in IN_PYTHON {
+    for (name, tool, ending) in IN_PYTHON {
         // To take rows, pandas reads the table; a file of Lance without a dataset has no filter.
         if matches!((tool, question), ("pandas", Question::Take(_)) | ("pylance", Question::Filter(_, _))) {
             continue;
         }
         let path = path(ending);
         let evict = (when == When::Evicted).then(|| path.clone());
-        let mut entry = bench.python.entry(tool, move |round| question.request(&path, when, round));
+        let mut entry = bench.python.entry(name, move |round| {
+            let mut request = question.request(&path, when, round);
+            request["tool"] = tool.into();
+            request
+        });
         entry.evict = evict;
         entries.push(entry);
     }

@@ -70,7 +70,7 @@ pub fn run(bench: &Bench, contest: &mut Contest) -> Result<()> {
         if !std::fs::exists(&path)? {
             continue;
         }
-        let job = Job { section: "write", table, job: "write", memory: true };
+        let job = Job { section: "write", table, job: "write", memory: table == "lineitem" };
         if !contest.wants(job) {
             continue;
         }
@@ -85,7 +85,9 @@ pub fn run(bench: &Bench, contest: &mut Contest) -> Result<()> {
         }
         for (tool, ending) in IN_PYTHON {
             let (out, path) = (bench.file(table, ending), path.clone());
-            entries.push(bench.python.entry(tool, move |_| json!({"job": "write", "table": path, "out": out})));
+            entries.push(
+                bench.python.entry(tool, move |_| json!({"tool": tool, "job": "write", "table": path, "out": out})),
+            );
         }
         // The table itself is what every file must read back as. Loaded apart, so that it does not count as a writer's.
         let expected = if contest.alone.is_some() { None } else { Some(Normal::table(&arrow_batches(&path)?)?) };

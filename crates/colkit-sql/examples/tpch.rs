@@ -45,13 +45,17 @@ async fn main() -> Result<()> {
             theirs = theirs.min(their_time);
         }
         println!("q{number:02} {ours:>16.3} s {theirs:>17.3} s  {:>5.2}", ours / theirs);
-        lines.push(format!("    {{\"query\": {number}, \"lance\": {ours}, \"parquet\": {theirs}}}"));
+        lines.push(format!(
+            "  {{\"section\": \"sql\", \"table\": \"tpch\", \"job\": \"q{number}\", \"results\": [\n    \
+             {{\"contestant\": \"colkit\", \"wall\": {ours}}},\n    \
+             {{\"contestant\": \"DataFusion over Parquet\", \"wall\": {theirs}}}\n  ]}}"
+        ));
         ours_total += ours;
         theirs_total += theirs;
     }
     println!("all {ours_total:>16.3} s {theirs_total:>17.3} s  {:>5.2}", ours_total / theirs_total);
     if let Some(json) = json {
-        std::fs::write(json, format!("{{\n  \"queries\": [\n{}\n  ]\n}}\n", lines.join(",\n")))?;
+        std::fs::write(json, format!("{{\"name\": \"sql\", \"jobs\": [\n{}\n]}}\n", lines.join(",\n")))?;
     }
     Ok(())
 }
