@@ -46,6 +46,13 @@ impl Part {
         self.raw.capacity()
     }
 
+    /// Room for so many more bytes. Doubling would waste up to half of the memory allowed, so it grows by a quarter.
+    pub fn make_room(&mut self, more: usize) {
+        if self.raw.capacity() - self.raw.len() < more {
+            self.raw.reserve_exact(more.max(self.raw.len() / 4));
+        }
+    }
+
     /// Raw bytes in all.
     pub fn length(&self) -> u64 {
         self.raw.len() as u64 + self.spilled.as_ref().map_or(0, |s| s.length)
@@ -107,18 +114,23 @@ impl SpillFile {
     /// Compresses the raw bytes of `parts` on all threads and moves them to the file.
     pub fn spill<'a>(&mut self, parts: impl Iterator<Item = &'a mut Part>, level: u32, threads: usize) -> Result<()> {
         let mut parts: Vec<&mut Part> = parts.filter(|p| !p.raw.is_empty()).collect();
-        let segments: Vec<(usize, &[u8])> =
-            parts.iter().enumerate().flat_map(|(i, p)| p.raw.chunks(SEGMENT).map(move |c| (i, c))).collect();
-        let compressed =
-            colkit_core::drive::parallel::map(segments, threads, |(i, raw)| Ok((i, deflate_segment(raw, level)?)))?;
+        let segments = parts.iter().enumerate().flat_map(|(i, p)| p.raw.chunks(SEGMENT).map(move |c| (i, c)));
+        let segments: Vec<(usize, &[u8])> = segments.collect();
+        let mut extents = Vec::with_capacity(segments.len());
+        // A few at a time, so that little is held twice.
+        for few in segments.chunks(2 * threads.max(1)) {
+            let deflate = |(i, raw): (usize, &[u8])| Ok((i, deflate_segment(raw, level)?));
+            for (i, bytes) in colkit_core::drive::parallel::map(few.to_vec(), threads, deflate)? {
+                extents.push((i, self.append(&bytes)?));
+            }
+        }
         for part in &mut parts {
             let (length, adler) = (part.length(), zlib::adler32(part.adler(), &part.raw));
             let extents = part.spilled.take().map_or(Vec::new(), |s| s.extents);
             part.spilled = Some(Spilled { extents, length, adler });
             part.raw = Vec::new();
         }
-        for (i, bytes) in compressed {
-            let extent = self.append(&bytes)?;
+        for (i, extent) in extents {
             if let Some(spilled) = parts.get_mut(i).and_then(|p| p.spilled.as_mut()) {
                 spilled.extents.push(extent);
             }

@@ -25,7 +25,7 @@ pub(crate) struct PlainWriter {
     columns: Vec<ColumnWriter>,
     rows: u64,
     spill: SpillFile,
-    /// Raw bytes to hold at most.
+    /// Bytes to hold at most.
     budget: usize,
     level: u32,
     threads: usize,
@@ -71,8 +71,8 @@ impl PlainWriter {
             columns,
             rows: 0,
             spill: SpillFile::new(options.spill_folder.as_deref()),
-            // The rest is for compressed blocks and for joining the parts of a string column.
-            budget: usize::try_from(options.memory / 8 * 3).unwrap_or(usize::MAX),
+            // The rest is for the batch that arrives.
+            budget: usize::try_from(options.memory / 8 * 7).unwrap_or(usize::MAX),
             level,
             threads: options.threads,
             notes,
@@ -80,8 +80,8 @@ impl PlainWriter {
     }
 
     fn spill_if_full(&mut self) -> Result<()> {
-        let held: usize = self.columns.iter().flat_map(|c| &c.parts).map(Part::memory).sum();
-        if held <= self.budget {
+        // Never by the number of threads: the file is the same with any.
+        if self.needed(2) <= self.budget {
             return Ok(());
         }
         let parts = || self.columns.iter().flat_map(|c| &c.parts);
@@ -89,6 +89,17 @@ impl PlainWriter {
         let least = if parts().any(|p| p.raw.len() >= WORTH_SPILLING) { WORTH_SPILLING } else { 1 };
         let parts = self.columns.iter_mut().flat_map(|c| &mut c.parts).filter(|p| p.raw.len() >= least);
         self.spill.spill(parts, self.level, self.threads)
+    }
+}
+
+impl PlainWriter {
+    /// What the columns take, and finishing them on so many threads: each has one in hand, joins its parts and compresses
+    /// them. Blocks that are done take no more than the columns they replace.
+    fn needed(&self, threads: usize) -> usize {
+        let held: usize = self.columns.iter().flat_map(|c| &c.parts).map(Part::memory).sum();
+        let mut sizes: Vec<usize> = self.columns.iter().map(|c| c.parts.iter().map(|p| p.raw.len()).sum()).collect();
+        sizes.sort_unstable_by(|a, b| b.cmp(a));
+        sizes.iter().take(threads).map(|size| size.saturating_mul(2)).fold(held, usize::saturating_add)
     }
 }
 
@@ -139,6 +150,7 @@ impl ColumnWriter {
             Values::Float64(v) => self.append_raw(bytemuck::cast_slice(v.values())),
             Values::Bool(v) => {
                 if let Some(part) = self.parts.first_mut() {
+                    part.make_room(v.len());
                     part.raw.extend(v.values().iter().map(u8::from));
                 }
             }
@@ -150,6 +162,7 @@ impl ColumnWriter {
 
     fn append_raw(&mut self, bytes: &[u8]) {
         if let Some(part) = self.parts.first_mut() {
+            part.make_room(bytes.len());
             part.raw.extend_from_slice(bytes);
         }
     }
@@ -171,15 +184,17 @@ impl ColumnWriter {
                 let before = u32::try_from(self.text).unwrap_or(u32::MAX);
                 let end = |o: &O| before + u32::try_from(o.as_usize() - start).unwrap_or(u32::MAX);
                 let at = ends.raw.len();
+                ends.make_room(4 * text.len());
                 ends.raw.resize(at + 4 * text.len(), 0);
                 let (slots, _) = ends.raw.get_mut(at..).unwrap_or_default().as_chunks_mut();
                 for (slot, offset) in slots.iter_mut().zip(offsets.iter().skip(1)) {
                     *slot = end(offset).to_le_bytes();
                 }
+                blob.make_room(bytes.len());
                 blob.raw.extend_from_slice(bytes);
             }
             [part] => {
-                part.raw.reserve(bytes.len() + 4 * text.len());
+                part.make_room(bytes.len() + 4 * text.len());
                 for (i, value) in text.iter().enumerate() {
                     let value = value.unwrap_or_default();
                     let length = u32::try_from(value.len()).map_err(|_| {
@@ -239,6 +254,8 @@ impl TableWriter for PlainWriter {
         let started = self.columns.iter_mut().filter(|c| c.parts.iter().any(Part::is_spilled));
         self.spill.spill(started.flat_map(|c| &mut c.parts), self.level, self.threads)?;
 
+        let fits = |threads: &usize| self.needed(*threads) <= self.budget;
+        let threads = (1..=self.threads).rev().find(fits).unwrap_or(self.threads.min(2));
         let (mut entries, mut parts) = (Vec::new(), Vec::new());
         for column in self.columns {
             if column.filled > 0 {
@@ -248,7 +265,7 @@ impl TableWriter for PlainWriter {
             parts.push(column.parts);
         }
         let level = self.level;
-        let blocks = parallel::map(parts, self.threads, |parts| spill::finish(parts, level))?;
+        let blocks = parallel::map(parts, threads, |parts| spill::finish(parts, level))?;
 
         let header = encode_header(self.dialect, self.rows, &entries, &blocks)?;
         self.sink.write(&header)?;
