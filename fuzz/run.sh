@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets, one after another, and prints how many inputs were tried.
+# Runs the fuzz targets, JOBS at a time (default: one for each core), and prints how many inputs were tried: now, and since
+# the last finding.
 #   run.sh [SECONDS] [TARGET...]     SECONDS for each target (default 60); all targets unless some are named
-#   run.sh --runs N [TARGET...]      the same N inputs for each target every time; 0 are the vectors and fuzz/corpus as they are
+#   run.sh --runs N [TARGET...]      for the gate: the vectors and fuzz/corpus as they are and then, from these and always the
+#                                    same seed on, up to N inputs in all or a minute for each target
 # Needs the nightly toolchain. If that cannot be had, it says so plainly, which is not a failure; a finding is.
 #
 # `cargo +nightly fuzz run TARGET` works too. It instruments all crates; here only our own are, which takes a third of
@@ -13,8 +15,8 @@ root=$(dirname "$here")
 target=${CARGO_TARGET_DIR:-$root/target}/fuzz
 if [ "${1:-}" = --runs ]; then
     corpora=short
-    extent=(-runs="$2" -seed=1)
-    rm -rf "$target/$corpora"
+    extent=(-runs="$2" -seed=1 -max_total_time=60)
+    rm -rf "${target:?}/$corpora"
     shift 2
 else
     corpora=corpus
@@ -64,25 +66,65 @@ vectors() {
 
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(ls fuzz/targets | sed 's/\.rs$//')
-total=0
-failed=()
-for name in "${targets[@]}"; do
-    seeds=$target/seeds/$name corpus=$target/$corpora/$name
+
+# What was tried before lies beside the corpora: one number for each target, which starts again with a finding. The gate's
+# inputs are the same every time, so they do not count.
+tally() {
+    local file=$target/tally/$1
+    if [ "$2" = finding ]; then
+        echo 0 >"$file"
+    elif [ $corpora = corpus ]; then
+        echo $(($(cat "$file" 2>/dev/null || echo 0) + $2)) >"$file"
+    fi
+    cat "$file" 2>/dev/null || echo 0
+}
+
+try() {
+    local name=$1 seeds=$target/seeds/$1 corpus=$target/$corpora/$1 log=$target/$1.log
     rm -rf "$seeds"
-    mkdir -p "$seeds" "$corpus" "$target/found" "fuzz/corpus/$name"
+    mkdir -p "$seeds" "$corpus" "fuzz/corpus/$name"
     vectors "$name" | while read -r file; do cp "$file" "$seeds/$(echo "$file" | tr / _)"; done
-    log=$target/$name.log
     # The reference decoder leaks memory of its own, and would be stopped for it before anything else is tried.
-    leaks=1
+    local leaks=1
     case $name in at1_restore | at1_pack) leaks=0 ;; esac
-    ASAN_OPTIONS=detect_odr_violation=0:allocator_may_return_null=1:detect_leaks=$leaks "$built/$name" "$corpus" "$seeds" "fuzz/corpus/$name" \
-        "${extent[@]}" -max_len=40960 -timeout=20 -rss_limit_mb=1024 -malloc_limit_mb=400 \
+    # Freed memory is kept from use for a while, to notice who still uses it. Megabytes of that are fresh pages for each
+    # input, which takes longer than the input; a few suffice.
+    local -x ASAN_OPTIONS=detect_odr_violation=0:allocator_may_return_null=1:quarantine_size_mb=4:detect_leaks=$leaks
+    local bounds=(-timeout=20 -rss_limit_mb=1024 -malloc_limit_mb=400) code runs all slow
+    "$built/$name" "$corpus" "$seeds" "fuzz/corpus/$name" "${extent[@]}" "${bounds[@]}" -max_len=40960 \
         -artifact_prefix="$target/found/$name-" -print_final_stats=1 >"$log" 2>&1
     code=$?
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-    total=$((total + ${runs:-0}))
-    printf '%-14s %10s inputs tried, %s\n' "$name" "${runs:-?}" "$([ $code = 0 ] && echo "no finding" || echo "A FINDING: $log")"
-    [ $code = 0 ] || failed+=("$name")
+    # The clock goes on while a machine sleeps or a process is stopped: what takes too long must do so again.
+    slow=$(sed -n 's/.*Test unit written to \(.*-timeout-.*\)/\1/p' "$log")
+    if [ -n "$slow" ] && "$built/$name" "${bounds[@]}" "$slow" >>"$log" 2>&1; then
+        rm "$slow"
+        code=0
+    fi
+    if [ $code = 0 ]; then
+        all=$(tally "$name" "$runs")
+        printf '%-14s %10s inputs tried, no finding (%s since the last)\n' "$name" "$runs" "$all"
+    else
+        all=$(tally "$name" finding)
+        printf '%-14s %10s inputs tried, A FINDING: %s\n' "$name" "${runs:-?}" "$log"
+    fi
+    echo "${runs:-0} $code" >"$results/$name"
+}
+
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+mkdir -p "$target/tally" "$target/found"
+for name in "${targets[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-$(nproc)}" ]; do wait -n; done
+    try "$name" &
 done
-echo "$total inputs tried in all, ${#failed[@]} findings"
-[ ${#failed[@]} = 0 ]
+wait
+tried=0 findings=0 since=0
+for name in "${targets[@]}"; do
+    read -r runs code <"$results/$name"
+    tried=$((tried + runs))
+    [ "$code" = 0 ] || findings=$((findings + 1))
+done
+for file in "$target"/tally/*; do since=$((since + $(cat "$file" 2>/dev/null || echo 0))); done
+echo "$tried inputs tried, $findings findings; since the last finding of each target $since in all"
+[ $findings = 0 ]

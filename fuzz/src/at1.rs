@@ -1,38 +1,13 @@
 //! `.at1` as parts: the streams of a file, unpacked. The hash at the end is left out, or made to fit.
 
 use crate::change::{Dice, PIECE};
+use crate::varint;
 use bytes::Bytes;
 use colkit_at1::{Integrity, RestoreOptions};
+use colkit_core::Limits;
 use std::io::Read;
 
 const TRAILER: [u8; 4] = [0xA1, 0x53, 0x36, 0x01];
-
-fn uv(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (first, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(first & 127) << shift;
-        if first & 128 == 0 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-fn put_uv(out: &mut Vec<u8>, mut value: u64) {
-    while value > 127 {
-        out.push(value as u8 | 128);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn split<'a>(bytes: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
-    let (front, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
-    *bytes = rest;
-    Some(front)
-}
 
 fn unpack(backend: u8, data: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
@@ -64,11 +39,11 @@ fn pack(bytes: &[u8], dice: &mut Dice) -> Option<(u8, Vec<u8>)> {
 type Stream = (Vec<u8>, u8, Vec<u8>);
 
 fn streams(mut body: &[u8]) -> Option<Vec<Stream>> {
-    let count = uv(&mut body)?;
+    let count = varint::take(&mut body)?;
     let mut list = Vec::new();
     for _ in 0..count.min(256) {
-        let length = uv(&mut body)?;
-        let name = split(&mut body, length)?.to_vec();
+        let length = varint::take(&mut body)?;
+        let name = varint::split(&mut body, length)?.to_vec();
         let backend = match *body.first()? {
             id @ 0..=2 => {
                 body = body.get(1..)?;
@@ -76,19 +51,19 @@ fn streams(mut body: &[u8]) -> Option<Vec<Stream>> {
             }
             _ => 0,
         };
-        let length = uv(&mut body)?;
-        list.push((name, backend, split(&mut body, length)?.to_vec()));
+        let length = varint::take(&mut body)?;
+        list.push((name, backend, varint::split(&mut body, length)?.to_vec()));
     }
     Some(list)
 }
 
 fn put_streams(list: &[Stream], out: &mut Vec<u8>) {
-    put_uv(out, list.len() as u64);
+    varint::put(out, list.len() as u64);
     for (name, backend, data) in list {
-        put_uv(out, name.len() as u64);
+        varint::put(out, name.len() as u64);
         out.extend(name);
         out.push(*backend);
-        put_uv(out, data.len() as u64);
+        varint::put(out, data.len() as u64);
         out.extend(data);
     }
 }
@@ -99,9 +74,9 @@ fn change_content(content: &mut Vec<u8>, dice: &mut Dice) {
         let at = dice.below(content.len());
         let mut rest = content.get(at..).unwrap_or_default();
         let before = rest.len();
-        if let Some(value) = uv(&mut rest) {
+        if let Some(value) = varint::take(&mut rest) {
             let mut replaced = Vec::new();
-            put_uv(&mut replaced, dice.number(value));
+            varint::put(&mut replaced, dice.number(value));
             let used = before - rest.len();
             content.splice(at..at + used, replaced);
             return;
@@ -145,11 +120,11 @@ pub fn change(file: &[u8], _: usize, dice: &mut Dice) -> Option<Vec<u8>> {
             put_streams(&list, &mut out);
         }
         [b'A', b'T', b'1', 3, _] => {
-            put_uv(&mut out, uv(&mut body)?);
+            varint::put(&mut out, varint::take(&mut body)?);
             let mut frames: Vec<(u8, Vec<u8>)> = Vec::new();
             while !body.is_empty() {
-                let length = uv(&mut body)?;
-                let (method, payload) = split(&mut body, length)?.split_first()?;
+                let length = varint::take(&mut body)?;
+                let (method, payload) = varint::split(&mut body, length)?.split_first()?;
                 frames.push((*method, payload.to_vec()));
             }
             let which = dice.below(frames.len());
@@ -168,7 +143,7 @@ pub fn change(file: &[u8], _: usize, dice: &mut Dice) -> Option<Vec<u8>> {
                 dice.change(payload, most);
             }
             for (method, payload) in frames {
-                put_uv(&mut out, payload.len() as u64 + 1);
+                varint::put(&mut out, payload.len() as u64 + 1);
                 out.push(method);
                 out.extend(payload);
             }
@@ -178,9 +153,10 @@ pub fn change(file: &[u8], _: usize, dice: &mut Dice) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Restores a file on one thread.
+/// Restores a file on one thread. More than a megabyte of output takes long and shows nothing new.
 pub fn restore(file: &[u8]) -> colkit_core::Result<Vec<u8>> {
-    let options = RestoreOptions { limits: crate::limits(), threads: 1, integrity: Integrity::Verify };
+    let limits = Limits { output_bytes: 1 << 20, ..crate::limits() };
+    let options = RestoreOptions { limits, threads: 1, integrity: Integrity::Verify };
     let mut out = Vec::new();
     colkit_at1::restore_with(&Bytes::copy_from_slice(file), &options, &mut |bytes| {
         out.extend_from_slice(bytes);

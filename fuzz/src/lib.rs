@@ -12,6 +12,7 @@ pub mod lance;
 pub mod plain;
 pub mod protobuf;
 pub mod read;
+pub mod varint;
 
 use colkit_core::{Limits, ReadOptions};
 

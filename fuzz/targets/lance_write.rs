@@ -23,7 +23,12 @@ libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
     let sink = MemorySink::new();
     let options = WriteOptions { threads: 1, ..WriteOptions::default() };
     let Ok(mut writer) = format.writer(batch.schema(), Box::new(sink.clone()), &options) else { return };
-    writer.write(&batch).and_then(|()| writer.finish()).expect("what was begun can be written");
+    match writer.write(&batch).and_then(|()| writer.finish()) {
+        Ok(_) => {}
+        // Only the values tell: version 2.0 has null structs in its types, but not in its files.
+        Err(e) if e.code() == "type_not_supported" => return,
+        Err(e) => panic!("what was begun can be written: {e}"),
+    }
     let file: Bytes = sink.bytes().expect("what is written is there");
     // Scan against single rows, and the laws.
     read::everything(&format, &file);

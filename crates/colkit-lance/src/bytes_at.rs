@@ -26,12 +26,17 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Result<u64> {
 
 /// An unsigned number of 1 to 8 bytes.
 pub(crate) fn uint_at(bytes: &[u8], at: usize, width: usize) -> Result<u64> {
-    let part = slice_at(bytes, at, width)?;
-    let mut wide = [0; 8];
-    for (to, from) in wide.iter_mut().zip(part) {
-        *to = *from;
+    match width {
+        2 => Ok(u16_at(bytes, at)?.into()),
+        4 => Ok(u32_at(bytes, at)?.into()),
+        8 => u64_at(bytes, at),
+        _ => {
+            let mut wide = [0; 8];
+            let (to, from) = (wide.iter_mut(), slice_at(bytes, at, width)?);
+            to.zip(from).for_each(|(to, from)| *to = *from);
+            Ok(u64::from_le_bytes(wide))
+        }
     }
-    Ok(u64::from_le_bytes(wide))
 }
 
 /// `len` bytes from `at`.

@@ -164,8 +164,18 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (civil_year, civil_month, day_of_year - (153 * month + 2) / 5 + 1)
 }
 
+/// Below this a division in floating point gives the seven decimals that the whole numbers say. No place on Earth is beyond.
+const EXACT: u64 = 1 << 40;
+
 /// Units of 1e-7 with trailing zeros, and a trailing point, left out.
 pub fn push_coordinate(units: i64, out: &mut Vec<u8>) {
+    if units.unsigned_abs() > EXACT {
+        // The format divides in floating point, so its digits are those that this gives.
+        #[expect(clippy::cast_precision_loss, reason = "that is what the format does")]
+        let text = format!("{:.7}", units as f64 / 1e7);
+        out.extend_from_slice(text.trim_end_matches('0').trim_end_matches('.').as_bytes());
+        return;
+    }
     if units < 0 {
         out.push(b'-');
     }
@@ -315,6 +325,10 @@ mod tests {
             (100_000_000, "x10"),
             (-900_000_000, "x-90"),
             (515_001_230, "x51.500123"),
+            (1 << 40, "x109951.1627776"),
+            (-(1 << 41), "x-219902.3255552"),
+            (2_305_843_009_212_218_213, "x230584300921.2218018"),
+            (i64::MIN, "x-922337203685.4775391"),
         ] {
             assert_eq!(text(|b| push_coordinate(units, b)), expected);
         }

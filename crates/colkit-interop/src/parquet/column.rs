@@ -1,5 +1,6 @@
 //! Reading a column: the push decoder of the parquet crate as a machine.
 
+use super::thrift::check_pages;
 use crate::guard::guarded;
 use crate::parts::keep;
 use ::parquet::DecodeResult;
@@ -112,6 +113,9 @@ impl Machine for Column {
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
         let asked = std::mem::take(&mut self.asked);
+        for (range, bytes) in asked.iter().zip(&got) {
+            check_pages(bytes).map_err(|e| e.part(self.part.clone()).at(range.start))?;
+        }
         let decoder = &mut self.decoder;
         let decoded = guarded(&self.part, || {
             if !asked.is_empty() {

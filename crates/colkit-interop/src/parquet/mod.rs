@@ -8,7 +8,8 @@
 //! The footer and the page index are read when the file is opened, and every place they name is checked against the
 //! file (`open`). Row groups, and with a page index single pages, that a condition rules out are left out (`prune`).
 //! What is read is planned from the same numbers (`plan`); the pages themselves are decoded by the parquet crate's
-//! push decoder, which asks for ranges as our machines do (`column`).
+//! push decoder, which asks for ranges as our machines do (`column`). Structures are checked before it reads them
+//! (`thrift`, `depth`).
 
 mod column;
 mod depth;
@@ -16,6 +17,7 @@ mod open;
 mod plan;
 mod prune;
 mod table;
+mod thrift;
 mod write;
 
 use arrow::datatypes::{DataType, SchemaRef};

@@ -11,6 +11,7 @@
 use super::MAGIC;
 use super::plan::chunk_range;
 use super::table::ParquetTable;
+use super::thrift::{COLUMN_INDEX, OFFSET_INDEX, check, damaged};
 use crate::guard::guarded;
 use ::parquet::DecodeResult;
 use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
@@ -119,16 +120,11 @@ impl Open {
 
     /// Where the page index lies, if there is one worth reading.
     fn page_index(&self, metadata: &ParquetMetaData, footer: u64) -> Option<ByteRange> {
-        let part = |offset: Option<i64>, length: Option<i32>| {
-            let range = ByteRange::at(u64::try_from(offset?).ok()?, u64::try_from(length?).ok()?).ok()?;
-            (range.end() <= footer).then_some(range)
-        };
-        let chunks = metadata.row_groups().iter().flat_map(|group| group.columns());
         let mut parts = Vec::new();
-        for chunk in chunks {
-            parts.push(part(chunk.offset_index_offset(), chunk.offset_index_length())?);
+        for chunk in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+            parts.push(offset_index(chunk).filter(|range| range.end() <= footer)?);
             if chunk.column_index_offset().is_some() {
-                parts.push(part(chunk.column_index_offset(), chunk.column_index_length())?);
+                parts.push(column_index(chunk).filter(|range| range.end() <= footer)?);
             }
         }
         let bytes = parts.iter().map(|r| r.len()).fold(0, u64::saturating_add);
@@ -143,14 +139,17 @@ impl Open {
     fn read_page_index(&mut self, metadata: ParquetMetaData, at: ByteRange, bytes: &Bytes) -> ParquetMetaData {
         let plain = metadata.clone();
         let size = self.size;
-        let read = guarded("page index", move || {
-            let mut decoder = ParquetMetaDataPushDecoder::try_new_with_metadata(size, metadata)?
-                .with_page_index_policy(PageIndexPolicy::Optional);
-            decoder.push_range(at.start()..at.end(), bytes.clone())?;
-            match decoder.try_decode()? {
-                DecodeResult::Data(metadata) => Ok(metadata),
-                _ => Err(::parquet::errors::ParquetError::General("it is not complete".into())),
-            }
+        let checked = check_index(&metadata, at, bytes);
+        let read = checked.and_then(|()| {
+            guarded("page index", move || {
+                let mut decoder = ParquetMetaDataPushDecoder::try_new_with_metadata(size, metadata)?
+                    .with_page_index_policy(PageIndexPolicy::Optional);
+                decoder.push_range(at.start()..at.end(), bytes.clone())?;
+                match decoder.try_decode()? {
+                    DecodeResult::Data(metadata) => Ok(metadata),
+                    _ => Err(::parquet::errors::ParquetError::General("it is not complete".into())),
+                }
+            })
         });
         match read.and_then(|metadata| check_pages(&metadata).map(|()| metadata)) {
             Ok(metadata) => metadata,
@@ -167,6 +166,31 @@ impl Open {
         let findings = std::mem::take(&mut self.findings);
         Ok(Step::Ready(Arc::new(ParquetTable::new(reader, self.size, footer, findings))))
     }
+}
+
+fn index_range(offset: Option<i64>, length: Option<i32>) -> Option<ByteRange> {
+    ByteRange::at(u64::try_from(offset?).ok()?, u64::try_from(length?).ok()?).ok()
+}
+
+fn offset_index(chunk: &ColumnChunkMetaData) -> Option<ByteRange> {
+    index_range(chunk.offset_index_offset(), chunk.offset_index_length())
+}
+
+fn column_index(chunk: &ColumnChunkMetaData) -> Option<ByteRange> {
+    index_range(chunk.column_index_offset(), chunk.column_index_length())
+}
+
+/// The structures of a page index, of which these are the bytes, must be what they should be.
+fn check_index(metadata: &ParquetMetaData, at: ByteRange, bytes: &Bytes) -> Result<()> {
+    for chunk in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+        for (range, fields) in [(offset_index(chunk), OFFSET_INDEX), (column_index(chunk), COLUMN_INDEX)] {
+            let Some(range) = range else { continue };
+            let from = range.start().checked_sub(at.start()).and_then(|from| usize::try_from(from).ok());
+            let part = from.zip(range.len_usize().ok()).and_then(|(from, len)| bytes.get(from..from.checked_add(len)?));
+            check(part.ok_or_else(|| damaged("a page index"))?, fields)?;
+        }
+    }
+    Ok(())
 }
 
 /// Pages must lie inside of their chunk, in order of their rows.

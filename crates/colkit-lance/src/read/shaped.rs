@@ -24,17 +24,24 @@ use std::sync::Arc;
 
 pub(super) async fn read(file: Arc<LanceFile>, io: Io, node: Arc<Node>, rows: Rows) -> Result<ArrayRef> {
     let built = Fields21 { file, io }.field(&node, rows, Vec::new()).await?;
-    if built.around.is_empty() { Ok(built.array) } else { Err(wrong_depth()) }
+    if built.around.is_none_or(|around| around.is_empty()) { Ok(built.array) } else { Err(wrong_depth()) }
 }
 
 fn wrong_depth() -> Error {
     Error::corrupt("bad_levels", "the layers of a page do not match the nesting of its field")
 }
 
-/// An array and the layers still around it, the nearest first.
+/// An array and the layers still around it, the nearest first. Structs without members know nothing of those.
 struct Built {
     array: ArrayRef,
-    around: VecDeque<Shape>,
+    around: Option<VecDeque<Shape>>,
+}
+
+impl Built {
+    /// Takes the nearest layer off.
+    fn pop(&mut self) -> Result<Shape> {
+        self.around.as_mut().and_then(VecDeque::pop_front).ok_or_else(wrong_depth)
+    }
 }
 
 #[derive(Clone)]
@@ -85,7 +92,7 @@ impl Fields21 {
             }
             (Kind::FixedSizeList(dimension), [item]) => {
                 let mut items = self.boxed(item, rows.scaled(dimension.into())?, inside()).await?;
-                let Some(Shape::Item { nulls, length }) = items.around.pop_front() else { return Err(wrong_depth()) };
+                let Shape::Item { nulls, length } = items.pop()? else { return Err(wrong_depth()) };
                 let DataType::FixedSizeList(field, n) = data_type else {
                     return Err(wrong_type("fixed-size lists", data_type));
                 };
@@ -123,7 +130,7 @@ impl Fields21 {
         }
         let around = join_shapes(shapes, &target.around)?;
         let array = narrow(join(&arrays, node.stored.data_type())?, node.field.data_type())?;
-        Ok(Built { array, around })
+        Ok(Built { array, around: Some(around) })
     }
 }
 
@@ -132,33 +139,41 @@ fn empty_structs(rows: &Rows, around: &[Kind]) -> Result<Built> {
     if around.iter().any(|k| *k != Kind::Struct) {
         return Err(Error::unsupported("unknown_type", "lists of structs without members"));
     }
-    let length = size(rows.len())?;
-    let around = around.iter().map(|_| Shape::Item { length, nulls: None }).collect();
-    Ok(Built { array: Arc::new(StructArray::new_empty_fields(length, None)), around })
+    Ok(Built { array: Arc::new(StructArray::new_empty_fields(size(rows.len())?, None)), around: None })
 }
 
 fn struct_array(data_type: &DataType, parts: Vec<Built>) -> Result<Built> {
     let DataType::Struct(fields) = data_type else { return Err(wrong_type("structs", data_type)) };
-    let mut members = Vec::with_capacity(parts.len());
-    let mut around: Option<VecDeque<Shape>> = None;
+    let mut parts = parts.into_iter();
+    let Some(mut first) = parts.next() else { return Err(wrong_depth()) };
+    let mut members = vec![first.array];
     for part in parts {
         members.push(part.array);
-        // A struct without members knows nothing of what is around it; anyone else's word is better.
-        let knows = part.around.iter().any(|s| !matches!(s, Shape::Item { nulls: None, .. }));
-        if around.is_none() || knows {
-            around = Some(part.around);
+        // Each member repeats what is around it. Which one is asked must not matter.
+        match (&first.around, part.around) {
+            (Some(around), Some(other)) if *around != other => {
+                return Err(Error::corrupt(
+                    "bad_levels",
+                    "the members of a struct disagree about where it is null or repeated",
+                ));
+            }
+            (None, Some(other)) => first.around = Some(other),
+            _ => {}
         }
     }
-    let mut around = around.unwrap_or_default();
-    let Some(Shape::Item { nulls, .. }) = around.pop_front() else { return Err(wrong_depth()) };
+    let nulls = match first.around.as_mut().map(VecDeque::pop_front) {
+        Some(Some(Shape::Item { nulls, .. })) => nulls,
+        Some(_) => return Err(wrong_depth()),
+        None => None,
+    };
     let array = StructArray::try_new(fields.clone(), members, nulls).map_err(bad_values)?;
-    Ok(Built { array: Arc::new(array), around })
+    Ok(Built { array: Arc::new(array), around: first.around })
 }
 
 fn pop_list(items: &mut Built) -> Result<(Vec<u64>, Option<NullBuffer>)> {
-    match items.around.pop_front() {
-        Some(Shape::List { offsets, nulls }) => Ok((offsets, nulls)),
-        _ => Err(wrong_depth()),
+    match items.pop()? {
+        Shape::List { offsets, nulls } => Ok((offsets, nulls)),
+        Shape::Item { .. } => Err(wrong_depth()),
     }
 }
 

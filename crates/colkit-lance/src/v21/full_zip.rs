@@ -12,7 +12,7 @@ use super::compressive::Compressive;
 use super::layers::{Layers, Levels};
 use super::messages::{Details, FullZipLayout};
 use super::per_value::{self, Raw};
-use crate::bytes_at::{size, slice_at, times, uint_at};
+use crate::bytes_at::{cut, size, slice_at, times, uint_at};
 use crate::coroutine::{Io, coroutine};
 use crate::encoding::{Decoded, Page, PageBytes, PageContext, PageSummary, Target, buffer_at, part_of};
 use crate::nulls::null_array;
@@ -98,11 +98,14 @@ impl FullZip {
         }
     }
 
-    /// The bytes of buffer 0 that each range of rows needs.
-    async fn row_bytes(&self, io: &Io, rows: &Rows) -> Result<Vec<ByteRange>> {
+    /// The bytes of buffer 0 that each range of rows needs, and how to walk through them.
+    async fn row_bytes(&self, io: &Io, rows: &Rows) -> Result<Vec<(ByteRange, Walk)>> {
         let data = buffer_at(&self.context.buffers, 0, "the values")?;
         if let Some(stride) = self.stride() {
-            let part = |r: &Range<u64>| part_of(data, times(r.start, stride)?..times(r.end, stride)?);
+            let part = |r: &Range<u64>| {
+                let bytes = part_of(data, times(r.start, stride)?..times(r.end, stride)?)?;
+                Ok((bytes, Walk { rows: r.end - r.start, row: 0, starts: None }))
+            };
             return rows.ranges().iter().map(part).collect();
         }
         let index = buffer_at(&self.context.buffers, 1, "the row index")?;
@@ -111,8 +114,6 @@ impl FullZip {
         if !matches!(width, 1 | 2 | 4 | 8) || width * entries != index.len() {
             return Err(Error::corrupt("bad_encoding", format!("{} bytes for {entries} row starts", index.len())));
         }
-        let number_width = size(width)?;
-        // One range of rows needs the first and the last start only.
         let worth_keeping = index.len() <= SMALL_INDEX || rows.ranges().len() as u64 > self.context.length / 32;
         let whole = match self.index.get() {
             Some(index) => Some(index.clone()),
@@ -122,30 +123,23 @@ impl FullZip {
             }
             None => None,
         };
-        let mut starts = Vec::with_capacity(rows.ranges().len());
-        match whole {
+        // Of each range the starts of its rows, and the end of the last.
+        let entries = |r: &Range<u64>| Ok::<_, Error>(times(r.start, width)?..times(r.end.saturating_add(1), width)?);
+        let parts = rows.ranges().iter().map(entries).collect::<Result<Vec<_>>>()?;
+        let numbers: Vec<Bytes> = match whole {
             Some(whole) => {
-                for rows in rows.ranges() {
-                    let at = |row: u64| uint_at(&whole, size(times(row, width)?)?, number_width);
-                    starts.push((at(rows.start)?, at(rows.end)?));
-                }
+                let part = |r: &Range<u64>| cut(&whole, size(r.start)?, size(r.end - r.start)?);
+                parts.iter().map(part).collect::<Result<_>>()?
             }
-            None => {
-                let mut ranges = Vec::with_capacity(rows.ranges().len() * 2);
-                for rows in rows.ranges() {
-                    let entry = |row: u64| Ok::<_, Error>(times(row, width)?..times(row + 1, width)?);
-                    ranges.push(part_of(index, entry(rows.start)?)?);
-                    ranges.push(part_of(index, entry(rows.end)?)?);
-                }
-                let fetched = io.read(ranges).await?;
-                for pair in fetched.chunks_exact(2) {
-                    let mut numbers = pair.iter().map(|b| uint_at(b, 0, number_width));
-                    let mut next = || numbers.next().unwrap_or(Ok(0));
-                    starts.push((next()?, next()?));
-                }
-            }
-        }
-        starts.into_iter().map(|(start, end)| part_of(data, start..end)).collect()
+            None => io.read(parts.into_iter().map(|r| part_of(index, r)).collect::<Result<_>>()?).await?,
+        };
+        let width = size(width)?;
+        let part = |(numbers, r): (Bytes, &Range<u64>)| {
+            let starts = Starts { first: uint_at(&numbers, 0, width)?, numbers, width };
+            let rows = r.end - r.start;
+            Ok((part_of(data, starts.first..starts.at(rows)?)?, Walk { rows, row: 0, starts: Some(starts) }))
+        };
+        numbers.into_iter().zip(rows.ranges()).map(part).collect()
     }
 
     async fn read_rows(&self, io: &Io, rows: Rows, target: &Target) -> Result<Decoded> {
@@ -153,7 +147,7 @@ impl FullZip {
         if rows.end() > self.context.length {
             return Err(Error::corrupt("row_count_mismatch", format!("row {} of {}", rows.end(), self.context.length)));
         }
-        let ranges = self.row_bytes(io, &rows).await?;
+        let (ranges, walks): (_, Vec<Walk>) = self.row_bytes(io, &rows).await?.into_iter().unzip();
         let mut fetched = io.read(ranges).await?;
         let mut levels =
             Levels { rep: (self.bits_rep > 0).then(Vec::new), def: (self.bits_def > 0).then(Vec::new), entries: 0 };
@@ -162,8 +156,8 @@ impl FullZip {
         match self.form {
             Form::Fixed(0) => {
                 // Lists of nothing but nulls: no byte is stored for their items.
-                for (bytes, range) in fetched.iter().zip(rows.ranges()) {
-                    self.split_fixed(bytes, 0, &mut levels, &mut MutableBuffer::new(0), range.end - range.start)?;
+                for (bytes, walk) in fetched.iter().zip(walks) {
+                    self.split_fixed(bytes, 0, &mut levels, &mut MutableBuffer::new(0), walk)?;
                 }
                 let visible = levels.def.as_ref().map_or(levels.entries, |d| self.layers.visible(d));
                 let (_, layers) = self.layers.unravel(levels, &target.around)?;
@@ -176,8 +170,8 @@ impl FullZip {
                     fetched.pop().unwrap_or_default().into()
                 } else {
                     let mut data = MutableBuffer::with_capacity(fetched.iter().map(Bytes::len).sum());
-                    for (bytes, range) in fetched.iter().zip(rows.ranges()) {
-                        self.split_fixed(bytes, width, &mut levels, &mut data, range.end - range.start)?;
+                    for (bytes, walk) in fetched.iter().zip(walks) {
+                        self.split_fixed(bytes, width, &mut levels, &mut data, walk)?;
                     }
                     data.into()
                 };
@@ -187,8 +181,8 @@ impl FullZip {
             }
             Form::Variable(length_width) => {
                 let mut raw = Raw::default();
-                for bytes in &fetched {
-                    self.split_variable(bytes, length_width, &mut levels, &mut raw)?;
+                for (bytes, walk) in fetched.iter().zip(walks) {
+                    self.split_variable(bytes, length_width, &mut levels, &mut raw, walk)?;
                 }
                 let (nulls, layers) = self.layers.unravel(levels, &target.around)?;
                 let values = per_value::variable(&self.values, &raw, data_type, nulls, limits)?;
@@ -197,19 +191,19 @@ impl FullZip {
         }
     }
 
-    /// Reads a control word; says whether the entry has a value and whether that is not null.
-    fn control(&self, word: u64, levels: &mut Levels) -> (bool, bool) {
+    /// Reads a control word.
+    fn control(&self, word: u64, levels: &mut Levels) -> Control {
         let mask = |bits: u32| (1u64 << bits) - 1;
         let low = |x: u64| u16::try_from(x & 0xFFFF).unwrap_or(0);
-        let def = low(word & mask(self.bits_def));
+        let (rep, def) = (low(word >> self.bits_def & mask(self.bits_rep)), low(word & mask(self.bits_def)));
         levels.entries += 1;
         if let Some(out) = &mut levels.rep {
-            out.push(low(word >> self.bits_def & mask(self.bits_rep)));
+            out.push(rep);
         }
         if let Some(out) = &mut levels.def {
             out.push(def);
         }
-        (def <= self.layers.max_visible, def == 0)
+        Control { starts_row: rep == self.layers.max_rep, visible: def <= self.layers.max_visible, valid: def == 0 }
     }
 
     /// Takes entries of fixed width apart.
@@ -219,44 +213,107 @@ impl FullZip {
         width: usize,
         levels: &mut Levels,
         data: &mut MutableBuffer,
-        rows: u64,
+        mut walk: Walk,
     ) -> Result<()> {
         let control = self.control_width();
         if control == 0 {
-            levels.entries += size(rows)?;
+            levels.entries += size(walk.rows)?;
             data.extend_from_slice(bytes);
             return Ok(());
         }
         let mut at = 0;
         while at < bytes.len() {
-            let (visible, _) = self.control(uint_at(bytes, at, control)?, levels);
+            let entry = self.control(uint_at(bytes, at, control)?, levels);
+            walk.entry(entry.starts_row, at)?;
             at += control;
-            if visible {
+            if entry.visible {
                 data.extend_from_slice(slice_at(bytes, at, width)?);
                 at += width;
             }
         }
-        Ok(())
+        walk.end()
     }
 
     /// Takes entries of any width apart. Nulls count as empty values.
-    fn split_variable<'a>(&self, bytes: &'a [u8], width: usize, levels: &mut Levels, out: &mut Raw<'a>) -> Result<()> {
+    fn split_variable<'a>(
+        &self,
+        bytes: &'a [u8],
+        width: usize,
+        levels: &mut Levels,
+        out: &mut Raw<'a>,
+        mut walk: Walk,
+    ) -> Result<()> {
         let control = self.control_width();
         let mut at = 0;
         while at < bytes.len() {
             let word = if control == 0 { 0 } else { uint_at(bytes, at, control)? };
-            let (visible, valid) = self.control(word, levels);
+            let entry = self.control(word, levels);
+            walk.entry(entry.starts_row, at)?;
             at += control;
-            if visible && valid {
+            if entry.visible && entry.valid {
                 let length = size(uint_at(bytes, at, width)?)?;
                 at += width;
                 out.push(slice_at(bytes, at, length)?);
                 at += length;
-            } else if visible {
+            } else if entry.visible {
                 out.push(&[]);
             }
         }
+        walk.end()
+    }
+}
+
+/// What a control word says of its entry.
+struct Control {
+    starts_row: bool,
+    visible: bool,
+    valid: bool,
+}
+
+/// The row index of rows that follow each other: where each starts, and where the last ends.
+struct Starts {
+    numbers: Bytes,
+    width: usize,
+    first: u64,
+}
+
+impl Starts {
+    fn at(&self, row: u64) -> Result<u64> {
+        uint_at(&self.numbers, size(row)?.saturating_mul(self.width), self.width)
+    }
+}
+
+/// The way through the entries of rows that follow each other. The row index is a claim: rows must start where it says,
+/// because single rows are found by it alone.
+struct Walk {
+    rows: u64,
+    /// The row that starts next.
+    row: u64,
+    /// Unless rows are equally long.
+    starts: Option<Starts>,
+}
+
+impl Walk {
+    /// An entry, so many bytes after the first.
+    fn entry(&mut self, starts_row: bool, at: usize) -> Result<()> {
+        if !starts_row {
+            return if self.row > 0 { Ok(()) } else { Err(self.contradicts("is not where the row index says")) };
+        }
+        if let Some(starts) = &self.starts
+            && starts.at(self.row)?.checked_sub(starts.first) != Some(at as u64)
+        {
+            return Err(self.contradicts("starts elsewhere than the row index says"));
+        }
+        self.row += 1;
         Ok(())
+    }
+
+    fn end(&self) -> Result<()> {
+        if self.row == self.rows { Ok(()) } else { Err(self.contradicts("ends elsewhere than the row index says")) }
+    }
+
+    fn contradicts(&self, what: &str) -> Error {
+        Error::corrupt("bad_levels", format!("row {} of {} {what}", self.row, self.rows))
     }
 }
 

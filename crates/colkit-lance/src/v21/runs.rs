@@ -145,12 +145,15 @@ impl<'a> Decoding<'a> {
         let mut chunks = Vec::with_capacity(run.chunks.len());
         for chunk in run.chunks.clone() {
             let parts = self.parts(self.chunk_bytes(run, chunk, bytes)?)?;
+            let before = rep.len();
             if let Some(encoding) = &self.page.rep {
                 block::levels(encoding, parts.rep, parts.levels, &mut rep, limits)?;
             }
             if let Some(encoding) = &self.page.def {
                 block::levels(encoding, parts.def, parts.levels, &mut def, limits)?;
             }
+            let own = (rep.get(before..).unwrap_or_default(), def.get(before..).unwrap_or_default());
+            self.check(chunk, parts.levels, own).map_err(|e| e.part(format!("chunk {chunk}")))?;
             chunks.push((chunk, parts));
         }
         let first_value = self.chunks.values(run.chunks.start).start;
@@ -186,8 +189,17 @@ impl<'a> Decoding<'a> {
                 self.append(*chunk, parts, &wanted)?;
             }
         }
-        if values.next().is_some() {
-            return Err(Error::corrupt("bad_levels", "the levels count more values than the chunks hold"));
+        Ok(())
+    }
+
+    /// An error unless the levels of a chunk have the rows and values that the page says.
+    fn check(&self, chunk: usize, levels: usize, (rep, def): (&[u16], &[u16])) -> Result<()> {
+        let layers = &self.page.layers;
+        self.chunks.check_rows(chunk, rep, layers.max_rep)?;
+        let own = self.chunks.values(chunk);
+        let (said, found) = (own.end - own.start, if self.page.def.is_some() { layers.visible(def) } else { levels });
+        if found as u64 != said {
+            return Err(Error::corrupt("bad_levels", format!("the levels have {found} values, the chunk {said}")));
         }
         Ok(())
     }

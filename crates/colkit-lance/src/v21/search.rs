@@ -110,6 +110,30 @@ impl Chunks {
         self.bytes.len().saturating_sub(1)
     }
 
+    /// The repetition index is a claim. An error unless the levels of a chunk start as many rows as it says, the first of
+    /// them with the chunk if no row goes on from before: whoever goes by the levels and whoever goes by the index then
+    /// find the same rows.
+    pub fn check_rows(&self, chunk: usize, rep: &[u16], row_start: u16) -> Result<()> {
+        let Some(index) = &self.rows else { return Ok(()) };
+        let said = self.first_row(chunk + 1).saturating_sub(self.first_row(chunk));
+        let found = rep.iter().filter(|r| **r == row_start).count() as u64;
+        if found != said {
+            let what = format!("the levels start {found} rows, the repetition index says {said}");
+            return Err(Error::corrupt("bad_levels", what));
+        }
+        let continues = chunk.checked_sub(1).and_then(|before| index.partial.get(before)) == Some(&true);
+        match rep.first() {
+            Some(first) if (*first == row_start) == continues => {
+                let what = if continues { "the last row goes on" } else { "a row starts" };
+                Err(Error::corrupt(
+                    "bad_levels",
+                    format!("the repetition index says that {what} here, the levels do not"),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The bytes of some chunks, counted from the start of their buffer.
     pub fn bytes(&self, chunks: &Range<usize>) -> Range<u64> {
         let at = |i: usize| self.bytes.get(i).copied().unwrap_or(0);
@@ -167,6 +191,23 @@ mod tests {
         assert_eq!(chunks.holding(&(5..6)), 7..17);
         assert_eq!(chunks.holding(&(6..7)), 16..17);
         assert_eq!(chunks.first_row(4), 1);
+    }
+
+    #[test]
+    fn levels_must_have_the_rows_of_the_index() {
+        // Rows of 3, 1 and 2 items in chunks of two.
+        let index: Vec<u8> = [0, 2, 2, 0, 1, 0u64].iter().flat_map(|n| n.to_le_bytes()).collect();
+        let words: Vec<u8> = [1u16; 3].iter().flat_map(|w| w.to_le_bytes()).collect();
+        let chunks = Chunks::parse(&words, false, 6, 24).unwrap().with_rows(&index, 1, 3).unwrap();
+        let good = [[1, 0], [0, 1], [1, 0]];
+        for (chunk, rep) in good.iter().enumerate() {
+            chunks.check_rows(chunk, rep, 1).unwrap();
+        }
+        assert!(chunks.check_rows(0, &[1, 1], 1).is_err(), "a row too many");
+        assert!(chunks.check_rows(0, &[0, 0], 1).is_err(), "a row too few");
+        assert!(chunks.check_rows(0, &[0, 1], 1).is_err(), "the first row starts late");
+        assert!(chunks.check_rows(1, &[1, 0], 1).is_err(), "the row from before does not go on");
+        assert!(chunks.check_rows(2, &[0, 1], 1).is_err(), "the row from before goes on");
     }
 
     #[test]
