@@ -32,8 +32,7 @@ skip() {
 cargo +nightly --version >/dev/null 2>&1 || skip "there is no nightly toolchain (rustup toolchain install nightly)"
 # The reference decoder of AT-1 is compared with if its libraries are there.
 features=()
-if printf '#include <lzma.h>\n#include <zstd.h>\nint main(void){return 0;}\n' |
-    gcc -x c - -llzma -lzstd -o /dev/null 2>/dev/null; then
+if "$root/oracle/at1/have_libraries.sh"; then
     features=(--features reference)
 else
     echo "liblzma-dev and libzstd-dev are missing: AT-1 is not compared with the reference decoder"
