@@ -44,7 +44,8 @@ class DuckDB:
     def take(self, request):
         rows = ", ".join(map(str, request["rows"]))
         source = f"read_parquet('{request['file']}', file_row_number = true)"
-        return self.select(request, source, f"WHERE file_row_number IN ({rows})", "* EXCLUDE (file_row_number)")
+        where = f"WHERE file_row_number IN ({rows}) ORDER BY file_row_number"
+        return self.select(request, source, where, "* EXCLUDE (file_row_number)")
 
     def filter(self, request):
         return self.select(request, f"'{request['file']}'", f"WHERE {request['column']} BETWEEN {request['low']} AND {request['high']}")

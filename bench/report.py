@@ -367,7 +367,7 @@ METHOD = """## Method
 - Contestants that are Rust crates run in one process with us and take turns. Those that come with Python run in a worker
   process of their own, in the same turns; starting the interpreter and importing are not counted.
 - The answers of the first turn are compared; whoever answers differently is left out, and named below.
-- A figure is the least of {rounds} further turns and the first; whoever has taken some seconds takes no further turn. CPU time
+- Turns go there and back, so that nobody always follows the same one. A figure is the least of {rounds} turns and the first; whoever has taken some seconds takes no further turn. CPU time
   is that of all threads. Writing by colkit ends when the file is synced to the disk, which nobody else waits for. Peak memory is that of a process that does
   nothing but this job by this contestant, with all its libraries, and for Python with the interpreter.
 - Files are in the page cache, unless the section says that they were evicted.

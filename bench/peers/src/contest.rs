@@ -138,8 +138,14 @@ impl Contest {
         }
         drop(expected);
         for round in 1..=self.rounds {
-            for (entry, costs) in entries.iter_mut().zip(&mut costs) {
-                if costs.iter().map(|c| c.wall).sum::<f64>() < self.patience {
+            let mut turns: Vec<_> = entries.iter_mut().zip(&mut costs).collect();
+            // There and back again: who comes before leaves memory and caches behind, for better or worse.
+            if round % 2 == 0 {
+                turns.reverse();
+            }
+            for (entry, costs) in turns {
+                // The first turn made everybody's memory and files warm; it does not use up patience.
+                if costs.iter().skip(1).map(|c| c.wall).sum::<f64>() < self.patience {
                     costs.push(entry.turn(round - 1)?.1);
                 }
             }

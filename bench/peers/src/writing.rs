@@ -89,8 +89,14 @@ pub fn run(bench: &Bench, contest: &mut Contest) -> Result<()> {
                 bench.python.entry(tool, move |_| json!({"tool": tool, "job": "write", "table": path, "out": out})),
             );
         }
-        // The table itself is what every file must read back as. Loaded apart, so that it does not count as a writer's.
-        let expected = if contest.alone.is_some() { None } else { Some(Normal::table(&arrow_batches(&path)?)?) };
+        // The table itself is what every file must read back as. Loaded in advance, so that loading is nobody's time; alone,
+        // a writer loads only what it needs.
+        let expected = if contest.alone.is_some() {
+            None
+        } else {
+            source.arrow58()?;
+            Some(Normal::table(source.arrow59()?)?)
+        };
         contest.run(job, entries, &|answer| normal(answer, &|path| read_back(bench, path)), expected)?;
     }
     Ok(())
