@@ -9,7 +9,6 @@ use crate::backend::too_large;
 use crate::output::{Behind, Output};
 use colkit_core::{Error, Result};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A part of the work that can be done on its own.
@@ -47,40 +46,19 @@ pub fn in_order<'a>(
         window: means.threads.saturating_add(2),
     };
     std::thread::scope(|scope| {
-        for _ in 0..means.threads {
-            scope.spawn(|| crew.work());
+        for started in 0..means.threads {
+            match std::thread::Builder::new().spawn_scoped(scope, || crew.work()) {
+                // One is enough.
+                Err(_) if started > 0 => break,
+                Err(e) => return Err(e.into()),
+                Ok(_) => {}
+            }
         }
         let result = crew.consume(take);
         crew.lock().stop = true;
         crew.changed.notify_all();
         result
     })
-}
-
-/// Applies `f` to every item on all threads; results come in the order of the items.
-pub fn map<T: Sync, R: Send>(threads: usize, items: &[T], f: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
-    if threads <= 1 || items.len() <= 1 {
-        return items.iter().map(f).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<Result<R>>>> = Mutex::new(items.iter().map(|_| None).collect());
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(items.len()) {
-            scope.spawn(|| {
-                while let Some((at, item)) =
-                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, items.get(i)?)))
-                {
-                    let result = f(item);
-                    if let Some(slot) = results.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
-                        *slot = Some(result);
-                    }
-                }
-            });
-        }
-    });
-    let missing = || Err(Error::request("worker_failed", "a worker ended without a result; this is a bug in colkit"));
-    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.into_iter().map(|r| r.unwrap_or_else(missing)).collect()
 }
 
 fn run(piece: Piece<'_>, behind: &mut dyn Behind) -> Result<()> {
@@ -341,12 +319,5 @@ mod tests {
             assert_eq!(collect(pieces, threads, 100).unwrap_err().code(), "x");
             assert_eq!(collect(numbers(3), threads, 59).unwrap_err().code(), "limit_exceeded");
         }
-    }
-
-    #[test]
-    fn map_keeps_order() {
-        let items: Vec<u32> = (0..100).collect();
-        assert_eq!(map(4, &items, |i| Ok(i * 2)).unwrap(), items.iter().map(|i| i * 2).collect::<Vec<_>>());
-        assert!(map(4, &items, |i| if *i == 50 { Err(Error::corrupt("x", "")) } else { Ok(*i) }).is_err());
     }
 }

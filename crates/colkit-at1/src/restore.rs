@@ -16,11 +16,11 @@ use crate::codec::queryable::Queryable;
 use crate::codec::shape::is_stored_blocks;
 use crate::codec::{self, bundle};
 use crate::container::{Codec, Container, Content, Frame, Payload, Walk};
-use crate::drive::{Means, Piece, in_order, map};
+use crate::drive::{Means, Piece, in_order};
 use crate::output::Output;
 use crate::stream_set::{Entry, Streams, entries_in, total_raw_size};
 use bytes::Bytes;
-use colkit_core::drive::blocking;
+use colkit_core::drive::{blocking, parallel};
 use colkit_core::{ByteRange, Error, Limits, Result, Sink, Source, available_threads};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -151,7 +151,9 @@ fn run(
         Content::Streams(entries) => {
             let held = total_raw_size(entries, limits.memory)?;
             let fetched: Vec<&Entry> = entries.iter().filter(|e| e.packed.is_some()).collect();
-            let streams = Streams::new(map(means.threads, &fetched, |entry| entry.unpack(limits.memory))?);
+            let streams = Streams::new(parallel::map(fetched.iter().collect(), means.threads, |entry| {
+                entry.unpack(limits.memory)
+            })?);
             let means = Means { memory: means.memory - held, ..means };
             match container.codec {
                 Codec::Columnar => columnar(&streams, means, take),
@@ -237,7 +239,7 @@ fn columnar(streams: &Streams, means: Means, take: &mut dyn FnMut(&[u8]) -> Resu
         return Err(crate::backend::too_large(needed, means.memory).part("columns"));
     }
     let decode = |chunk: &_| chunks.decode_alone(chunk);
-    let decoded = map(means.threads, chunks.chunks(), decode)?;
+    let decoded = parallel::map(chunks.chunks().iter().collect(), means.threads, decode)?;
     let table = chunks.finish(decoded)?;
     let piece = |i: usize| -> Piece<'_> {
         let table = &table;

@@ -45,7 +45,12 @@ pub fn scan(table: Arc<dyn Table>, source: Arc<dyn Source>, scan: &Scan, threads
     let mut batches = Batches { shared, workers: Vec::new(), finished: false, given: 0, most: u64::MAX };
     for _ in 0..threads.max(1) {
         let shared = batches.shared.clone();
-        batches.workers.push(std::thread::Builder::new().name("colkit-read".into()).spawn(move || shared.work())?);
+        match std::thread::Builder::new().name("colkit-read".into()).spawn(move || shared.work()) {
+            Ok(worker) => batches.workers.push(worker),
+            // One is enough.
+            Err(_) if !batches.workers.is_empty() => break,
+            Err(e) => return Err(e.into()),
+        }
     }
     Ok(batches)
 }

@@ -1,8 +1,21 @@
 //! The same work on many things, on several threads.
 
 use crate::Result;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Runs `work` on this thread and on up to `threads` - 1 more, and waits for all. If the system has no thread left, fewer do
+/// it: the work must be such that anyone can do all of it.
+pub fn share(threads: usize, work: impl Fn() + Sync) {
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            if std::thread::Builder::new().spawn_scoped(scope, &work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+}
 
 /// Applies `work` to every item on up to `threads` threads. The results come in the order of the items; after an
 /// error nothing new is started, and the first error in that order is returned.
@@ -13,17 +26,13 @@ pub fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> 
     let threads = threads.min(items.len());
     let queue = Mutex::new(items.into_iter().enumerate());
     let done = Mutex::new(Vec::new());
-    let failed = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while !failed.load(std::sync::atomic::Ordering::Relaxed) {
-                    let Some((i, item)) = queue.lock().unwrap_or_else(PoisonError::into_inner).next() else { break };
-                    let result = work(item);
-                    failed.fetch_or(result.is_err(), std::sync::atomic::Ordering::Relaxed);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((i, result));
-                }
-            });
+    let failed = AtomicBool::new(false);
+    share(threads, || {
+        while !failed.load(Ordering::Relaxed) {
+            let Some((i, item)) = queue.lock().unwrap_or_else(PoisonError::into_inner).next() else { break };
+            let result = work(item);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((i, result));
         }
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -33,6 +33,7 @@ use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use choice::Choice;
+use colkit_core::drive::parallel;
 use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, column_index};
 use container::{Output, PageBytes, Place, WrittenColumn, WrittenPage};
 use hints::Hints;
@@ -202,7 +203,7 @@ struct Job {
 fn encode_all(jobs: &[Job], threads: usize) -> Vec<Result<LeafPages>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
-    let work = || {
+    parallel::share(threads.min(jobs.len()), || {
         while let Some((index, job)) = {
             let index = next.fetch_add(1, Ordering::Relaxed);
             jobs.get(index).map(|job| (index, job))
@@ -212,12 +213,6 @@ fn encode_all(jobs: &[Job], threads: usize) -> Vec<Result<LeafPages>> {
                 done.push((index, pages));
             }
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(jobs.len()) {
-            scope.spawn(work);
-        }
-        work();
     });
     let mut done = done.into_inner().unwrap_or_default();
     done.sort_by_key(|(index, _)| *index);
