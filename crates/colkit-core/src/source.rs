@@ -195,7 +195,7 @@ impl FileSource {
 }
 
 /// The file, opened a second time: advice holds for everybody who reads through the same descriptor.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 fn without_read_ahead(file: &File) -> Option<File> {
     use std::os::fd::AsRawFd;
     let file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
@@ -205,7 +205,7 @@ fn without_read_ahead(file: &File) -> Option<File> {
 
 /// Tells the system what will be read, so that the disk works on all of it at once. Only worth it if it must be fetched
 /// from a disk: telling costs as much as reading from the page cache.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 fn ask_ahead(file: &File, requests: &[ByteRange]) {
     for request in requests {
         let _ = rustix::fs::fadvise(
@@ -217,10 +217,10 @@ fn ask_ahead(file: &File, requests: &[ByteRange]) {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 fn ask_ahead(_: &File, _: &[ByteRange]) {}
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 fn without_read_ahead(_: &File) -> Option<File> {
     None
 }
