@@ -91,7 +91,7 @@ bench: bench-full bench-sql bench-report
 bench-quick: bench-quick-run
 	$(VENV)-bench/bin/python bench/report.py bench/results/quick.json --print
 
-bench-quick-run bench-full: bench-%: $(VENV)-bench/ready bench-peers
+bench-quick-run bench-full: $(VENV)-bench/ready bench-peers
 	$(VENV)-bench/bin/python bench/data.py bench/out/$(SIZE) $(filter --quick,--$(SIZE))
 	$(TARGET)/peers/release/colkit-peers bench/out/$(SIZE) $(filter --quick,--$(SIZE)) --out bench/results/$(SIZE).json \
 	  --python $(VENV)-bench/bin/python --worker bench/python_peers.py

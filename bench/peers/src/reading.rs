@@ -108,17 +108,11 @@ const IN_PYTHON: [(&str, &str, &str); 5] = [
 
 /// Everything that is read, from the files that the writing jobs left behind.
 pub fn run(bench: &Bench, contest: &mut Contest) -> Result<()> {
-    let pair = |a, b| Question::Scan(Some(vec![a, b]));
     for table in ["lineitem", "vectors"] {
         let rows = u64::try_from(bench.known(table)?.file_metadata().num_rows())?;
         let takes = |count| Question::Take((0..contest.rounds).map(|r| random_rows(rows, count, r)).collect());
         let takes = [1, 100, 1000].map(|count| (count, takes(count)));
-        let two = if table == "lineitem" { pair("l_partkey", "l_extendedprice") } else { Question::Scan(None) };
         ask(bench, contest, "scan", table, "scan", When::Open, &Question::Scan(None))?;
-        if table == "lineitem" {
-            ask(bench, contest, "scan", table, "scan of 2 columns", When::Open, &two)?;
-            ask(bench, contest, "scan", table, "scan of 2 texts", When::Open, &pair("l_shipmode", "l_comment"))?;
-        }
         for (count, take) in &takes {
             ask(bench, contest, "take", table, &format!("take {count}"), When::Open, take)?;
         }
@@ -128,15 +122,18 @@ pub fn run(bench: &Bench, contest: &mut Contest) -> Result<()> {
         for (count, take) in &takes {
             ask(bench, contest, "cold", table, &format!("take {count}"), When::Evicted, take)?;
         }
-        if table == "lineitem" {
-            ask(bench, contest, "cold", table, "scan of 2 columns", When::Evicted, &two)?;
-            for (job, column) in [("filter, sorted", "l_orderkey"), ("filter, unsorted", "l_partkey")] {
-                let wanted = vec!["l_orderkey", "l_partkey", "l_extendedprice"];
-                let question = Question::Filter(wanted, thousandth(bench, table, column)?);
-                ask(bench, contest, "filter", table, job, When::Open, &question)?;
-                ask(bench, contest, "cold", table, job, When::Evicted, &question)?;
-            }
-        }
+    }
+    let table = "lineitem";
+    let numbers = Question::Scan(Some(vec!["l_partkey", "l_extendedprice"]));
+    let texts = Question::Scan(Some(vec!["l_shipmode", "l_comment"]));
+    ask(bench, contest, "scan", table, "scan of 2 columns", When::Open, &numbers)?;
+    ask(bench, contest, "scan", table, "scan of 2 texts", When::Open, &texts)?;
+    ask(bench, contest, "cold", table, "scan of 2 columns", When::Evicted, &numbers)?;
+    for (job, column) in [("filter, sorted", "l_orderkey"), ("filter, unsorted", "l_partkey")] {
+        let wanted = vec!["l_orderkey", "l_partkey", "l_extendedprice"];
+        let question = Question::Filter(wanted, thousandth(bench, table, column)?);
+        ask(bench, contest, "filter", table, job, When::Open, &question)?;
+        ask(bench, contest, "cold", table, job, When::Evicted, &question)?;
     }
     ask(bench, contest, "open", "wide-1000", "open, 1 of 1000 columns", When::Anew, &Question::OneColumn("c500", 500))?;
     ask(
