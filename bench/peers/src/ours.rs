@@ -59,7 +59,7 @@ impl Open for TableFile {
 pub fn write(path: &str, batches: &[RecordBatch], prefer: Prefer) -> Result<()> {
     let schema = batches.first().ok_or("no batch")?.schema();
     let format = Lance::new().writing(Writing { prefer, ..Writing::default() });
-    let mut writer = format.writer(schema, Box::new(FileSink::create(path)?), &WriteOptions::default())?;
+    let mut writer = format.writer(schema, Box::new(FileSink::replace(path)?), &WriteOptions::default())?;
     for batch in batches {
         writer.write(batch)?;
     }

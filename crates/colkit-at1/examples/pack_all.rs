@@ -184,7 +184,7 @@ fn main() -> Result<()> {
     texts.dedup_by(|a, b| a.0 == b.0);
     let texts: Vec<(Bytes, bool)> = texts.into_iter().map(|(text, own)| (text.into(), own)).collect();
     let save = |path: PathBuf, text: &Bytes, options: &PackOptions| {
-        let summary = pack(text, Box::new(FileSink::create(&path)?), options)?;
+        let summary = pack(text, Box::new(FileSink::replace(&path)?), options)?;
         if options.codec.is_some_and(|codec| codec != summary.codec) {
             return Err(
                 Error::data("codec_not_used", "the codec could not hold the text").file(path.display().to_string())
@@ -217,7 +217,7 @@ fn main() -> Result<()> {
         std::fs::write(path, text)?;
         files.push((name, Arc::new(text.clone())));
     }
-    pack_bundle(&files, Box::new(FileSink::create(to.join("bundle.at1"))?), &PackOptions::default())?;
+    pack_bundle(&files, Box::new(FileSink::replace(to.join("bundle.at1"))?), &PackOptions::default())?;
     println!("{} texts", texts.len() + 1);
     Ok(())
 }

@@ -21,6 +21,7 @@ mod report;
 mod request;
 mod rows;
 mod verbs;
+mod visible;
 
 use args::{Cli, Verb};
 use clap::Parser;
@@ -45,6 +46,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
         Ok(cli) => cli,
         Err(error) => return report::usage(&error, &arguments, &mut io),
     };
+    colkit::store::Stores::shared().set_timeout(cli.timeout);
     let json = cli.verb.json();
     let result = dispatch(&cli.verb, &mut io).and_then(|outcome| Ok(io.flush().map(|()| outcome)?));
     match result {

@@ -1,5 +1,6 @@
 //! Errors, for people and for scripts.
 
+use crate::visible::one_line;
 use crate::{Io, Stream};
 use colkit::Error;
 use serde::Serialize;
@@ -41,7 +42,7 @@ impl<'a> From<&'a Error> for ErrorReport<'a> {
 pub fn sentence(e: &Error) -> String {
     let mut text = String::new();
     if let Some(file) = e.file_name() {
-        text.push_str(&format!("{file}: "));
+        text.push_str(&format!("{}: ", one_line(file)));
     }
     text.push_str(&place_and_message(e));
     text
@@ -80,8 +81,8 @@ pub fn usage(e: &clap::Error, arguments: &[OsString], io: &mut Io) -> ExitCode {
         let message = message.trim().trim_start_matches("error: ");
         let document = serde_json::json!({"error": {"class": "request", "code": "usage", "message": message}});
         writeln!(stream, "{document}")
-    } else if stream.colour {
-        write!(stream, "{}", e.render().ansi())
+    } else if stream.colour && !arguments.iter().any(|a| a.to_string_lossy().contains(char::is_control)) {
+        write!(stream.raw(), "{}", e.render().ansi())
     } else {
         write!(stream, "{}", e.render())
     };

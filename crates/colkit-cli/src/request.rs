@@ -1,8 +1,10 @@
 //! From what was typed to what is meant: inputs opened, formats and columns resolved, conflicts rejected.
 
 use crate::Io;
-use crate::args::{ColumnArgs, FitArgs, NullsArg, ReadingArgs, TypesArg};
-use colkit::{ColumnName, Error, Input, Nulls, OpenFile, Opening, ReadOptions, Registry, Result, TextReading, Types};
+use crate::args::{ColumnArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, SqlArgs, TypesArg};
+use colkit::{
+    ColumnName, Error, Existing, Input, Nulls, OpenFile, Opening, ReadOptions, Registry, Result, TextReading, Types,
+};
 use std::path::{Path, PathBuf};
 
 /// How standard input is called in messages.
@@ -57,6 +59,11 @@ pub fn input(file: &Path, io: &mut Io) -> Result<Input> {
     if is_stream(file) { Input::spooled(STDIN_NAME, &mut io.stdin) } else { Input::path(file) }
 }
 
+/// The paths and URLs that are read.
+pub fn places(inputs: &[Input]) -> impl Iterator<Item = &Path> {
+    inputs.iter().filter_map(Input::place)
+}
+
 /// Several inputs, of which at most one is standard input.
 pub fn inputs<'a>(files: impl IntoIterator<Item = &'a PathBuf>, io: &mut Io) -> Result<Vec<Input>> {
     let mut from_stdin = false;
@@ -68,6 +75,20 @@ pub fn inputs<'a>(files: impl IntoIterator<Item = &'a PathBuf>, io: &mut Io) -> 
         inputs.push(input(file, io)?);
     }
     Ok(inputs)
+}
+
+impl ForceArgs {
+    /// What to do with a file that is there.
+    pub fn existing(self) -> Existing {
+        if self.force { Existing::Replace } else { Existing::Refuse }
+    }
+}
+
+impl SqlArgs {
+    /// What to do with a file that is there. `-f` has another meaning here.
+    pub fn existing(&self) -> Existing {
+        ForceArgs { force: self.force }.existing()
+    }
 }
 
 impl FitArgs {

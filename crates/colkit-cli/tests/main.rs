@@ -10,9 +10,11 @@
 
 mod command {
     mod asks;
+    mod changing;
     mod converts;
     mod exchanges;
     mod fails;
+    mod files;
     mod helps;
     mod hostile;
     mod killed;

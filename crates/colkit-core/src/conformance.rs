@@ -238,9 +238,10 @@ fn the_async_driver_agrees(format: &Arc<dyn Format>, bytes: &Bytes, all: &Record
         let store = Arc::new(InMemory::new());
         let path = Path::from("file");
         store.put(&path, bytes.clone().into()).await.unwrap();
-        let remote = crate::drive::store::Remote::new(store, path);
+        let object = store.head(&path).await.unwrap();
+        let remote = crate::drive::store::Remote::new(store, &object);
         let options = ReadOptions { prefetch: 64 << 10, ..ReadOptions::default() };
-        let table = remote.run(format.open(remote.size().await.unwrap(), &options)).await.unwrap();
+        let table = remote.run(format.open(remote.size(), &options)).await.unwrap();
         let read = remote.scan(table.as_ref(), &Scan::default()).await.unwrap();
         assert_eq!(&joined(&table.schema(), &read).unwrap(), all, "the async driver");
     });

@@ -59,7 +59,7 @@ fn answer(line: &str) -> Result<Option<f64>> {
     let schema = reader.schema();
     let loaded = if timed { reader.by_ref().collect::<std::result::Result<Vec<_>, _>>()? } else { Vec::new() };
     let began = cpu_seconds();
-    let sink = FileSink::create(text("out").ok_or_else(|| bad("out"))?)?;
+    let sink = FileSink::replace(text("out").ok_or_else(|| bad("out"))?)?;
     let mut writer = Lance::new().writing(writing).writer(schema, Box::new(sink), &options)?;
     for batch in loaded.into_iter().map(Ok).chain(reader) {
         let batch: RecordBatch = batch?;

@@ -8,6 +8,7 @@
 //! opener      reading the splits that belong to a partition
 //! prune       filters as conditions that rule out splits
 //! tables      files that are open
+//! files       which files a query is about
 //! explain     what a query planned to read and what it read
 //! ```
 //!
@@ -18,6 +19,7 @@
 
 mod error;
 mod explain;
+mod files;
 mod format;
 mod metrics;
 mod opener;
@@ -31,6 +33,7 @@ mod tables;
 pub use datafusion;
 pub use error::plain;
 pub use explain::{TableRead, explain};
+pub use files::files_of;
 pub use format::ColkitFormat;
 pub use session::{ColkitSession, Sessions};
 pub use source::ColkitSource;

@@ -129,13 +129,12 @@ impl Tables {
         let named = |e: colkit::Error| told(e.file(name.clone()));
         let mut opening = self.opening.clone();
         opening.text = opening.text.with_types(types.unwrap_or_default());
-        let path = object.location.clone();
         // The only store that keeps objects as files says so by its name.
         let bytes = match store.to_string().starts_with("LocalFileSystem") {
-            true => Remote::local(store.clone(), path).await.map_err(named)?,
+            true => Remote::local(store.clone(), object).await.map_err(named)?,
             false => {
                 opening.read.prefetch = PREFETCH;
-                Remote::new(store.clone(), path)
+                Remote::new(store.clone(), object)
             }
         };
         let format = match format.or(opening.from.as_deref()) {

@@ -1,6 +1,6 @@
 //! What can be typed after `pack` and `unpack`.
 
-use super::{LimitArgs, ScriptArgs};
+use super::{ForceArgs, LimitArgs, ScriptArgs};
 use crate::human::parse_size;
 use clap::Args;
 use colkit::at1::Codec;
@@ -50,9 +50,8 @@ pub struct PackArgs {
     /// Write frames, which can be restored one by one; long files are written so anyway, unless they are queryable
     #[arg(long)]
     pub stream: bool,
-    /// Overwrite the output if it is there
-    #[arg(long, short)]
-    pub force: bool,
+    #[command(flatten)]
+    pub force: ForceArgs,
     /// Memory to use, roughly
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
     pub memory: u64,
@@ -73,9 +72,8 @@ pub struct UnpackArgs {
     /// Do not compare the SHA-256 of what is restored
     #[arg(long)]
     pub no_verify: bool,
-    /// Overwrite what is there
-    #[arg(long, short)]
-    pub force: bool,
+    #[command(flatten)]
+    pub force: ForceArgs,
     /// Memory to use at most
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
     pub memory: u64,

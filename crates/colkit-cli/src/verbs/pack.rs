@@ -3,10 +3,10 @@
 use crate::args::PackArgs;
 use crate::human::{bytes, plural, ratio, share};
 use crate::progress::Progress;
-use crate::request::{input, is_stream};
+use crate::request::{input, is_stream, places};
 use crate::{Io, Outcome};
 use colkit::at1::{Aim, Codec, Effort, PackOptions, PackSummary, pack, pack_bundle};
-use colkit::{Error, Input, Result, Sink, Source, StreamSink, create};
+use colkit::{Error, Existing, Input, Result, Sink, Source, StreamSink, create};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
         collect(name, names.len() > 1, &mut files, io)?;
     }
     let inputs: Vec<Input> = files.iter().map(|(_, input)| input.clone()).collect();
-    let sink = open_sink(output.as_deref(), args.force, &inputs, io)?;
+    let sink = open_sink(output.as_deref(), args.force.existing(), &inputs, io)?;
     // Every byte is read to hash it and again to pack it.
     let total = inputs.iter().map(|i| i.size().saturating_mul(2)).fold(0, u64::saturating_add);
     let progress = Progress::watch(io, "packing", &inputs, total);
@@ -110,20 +110,11 @@ fn collect(path: &Path, several: bool, files: &mut Vec<(String, Input)>, io: &mu
     Ok(())
 }
 
-fn open_sink(output: Option<&Path>, force: bool, inputs: &[Input], io: &Io) -> Result<Box<dyn Sink>> {
-    let Some(path) = output else { return Ok(Box::new(StreamSink(io.stdout.clone()))) };
-    let sink = create(path, inputs)?;
-    if path.exists() && !force {
-        return Err(already_there(path));
+fn open_sink(output: Option<&Path>, existing: Existing, inputs: &[Input], io: &Io) -> Result<Box<dyn Sink>> {
+    match output {
+        Some(path) => create(path, places(inputs), existing),
+        None => Ok(Box::new(StreamSink(io.stdout.raw()))),
     }
-    Ok(sink)
-}
-
-/// The error for files that would be lost.
-pub fn already_there(path: &Path) -> Error {
-    Error::request("already_there", "a file of this name is there already")
-        .file(path.display().to_string())
-        .hint("--force overwrites it")
 }
 
 fn tell(

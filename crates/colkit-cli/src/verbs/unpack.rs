@@ -1,13 +1,12 @@
 //! `unpack`: what an AT-1 file packs, restored.
 
-use super::pack::already_there;
 use crate::args::UnpackArgs;
 use crate::human::{bytes, plural};
 use crate::progress::Progress;
 use crate::request::{input, is_stream};
 use crate::{Io, Outcome};
 use colkit::at1::{Integrity, RestoreOptions, Restored, is_bundle, restore, restore_bundle};
-use colkit::{ByteRange, Error, FileSink, FolderSink, Input, Result, Sink, StreamSink, create};
+use colkit::{ByteRange, Error, FileSink, FolderSink, Input, Result, Sink, StreamSink, already_there, create};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,12 +31,11 @@ pub fn run(args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
                 .file(packed.name())
                 .hint("name a folder to restore them to")
         })?;
-        to_folder(folder, args.force, |create| restore_bundle(&source, &options, create)).map_err(named)?
+        to_folder(folder, args.force.force, |create| restore_bundle(&source, &options, create)).map_err(named)?
     } else {
         let sink: Box<dyn Sink> = match output.as_deref() {
-            None => Box::new(StreamSink(io.stdout.clone())),
-            Some(path) if path.exists() && !path.is_dir() && !args.force => return Err(already_there(path)),
-            Some(path) => create(path, std::slice::from_ref(&packed))?,
+            None => Box::new(StreamSink(io.stdout.raw())),
+            Some(path) => create(path, packed.place(), args.force.existing())?,
         };
         let name = output.as_deref().map_or("standard output".into(), |p| p.display().to_string());
         vec![(name, restore(source.as_ref(), sink, &options).map_err(named)?)]

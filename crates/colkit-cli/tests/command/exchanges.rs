@@ -97,7 +97,7 @@ fn formats_of_others_go_through_pipes() {
 fn compression_is_for_those_who_have_it() {
     let folder = Folder::with_trades();
     for codec in ["none", "snappy", "zstd", "lz4", "gzip", "brotli"] {
-        folder.ok(&["convert", "trades.csv", "t.parquet", "--compression", codec]);
+        folder.ok(&["convert", "-f", "trades.csv", "t.parquet", "--compression", codec]);
         folder.ok(&["diff", "trades.csv", "t.parquet"]);
         let said = folder.ok(&["inspect", "t.parquet"]);
         let name = if codec == "none" { "uncompressed" } else { codec };
@@ -108,7 +108,7 @@ fn compression_is_for_those_who_have_it() {
         assert_eq!(said.code, 2, "{said:?}");
         assert!(said.err.contains("bad_compression"), "{said:?}");
     }
-    assert_eq!(folder.run(&["convert", "trades.csv", "t.parquet", "--level", "99"]).code, 2);
+    assert_eq!(folder.run(&["convert", "-f", "trades.csv", "t.parquet", "--level", "99"]).code, 2);
 }
 
 #[test]
