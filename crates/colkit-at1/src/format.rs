@@ -91,7 +91,7 @@ impl Open {
                     self.resident(container, rows)
                 }
                 Codec::Bundle => {
-                    crate::codec::bundle::names(&Streams::unpack(entries, self.limits.memory)?, entries)?;
+                    crate::codec::bundle::Manifest::of(&Streams::unpack(entries, self.limits.memory)?, entries)?;
                     Ok(Step::Ready(Arc::new(Opaque(self.file(container)))))
                 }
                 _ => Ok(Step::Ready(Arc::new(Opaque(self.file(container))))),
@@ -123,18 +123,18 @@ impl Open {
         let mut rows = Collector::new(container.codec, &self.limits);
         let mut got = got.into_iter();
         if let Content::Frames { frames, .. } = &container.content {
-            for frame in frames {
+            for (number, frame) in frames.iter().enumerate() {
                 let bytes = if frame.payload.is_empty() { Bytes::new() } else { got.next().unwrap_or_default() };
-                self.frame(frame, &bytes, &mut rows)
+                self.frame(frame, container.head_of_frame(number), &bytes, &mut rows)
                     .map_err(|e| e.at(frame.payload.start()).part(format!("frame at byte {}", frame.header.start())))?;
             }
         }
         self.resident(container, rows)
     }
 
-    fn frame(&self, frame: &Frame, bytes: &Bytes, rows: &mut Collector) -> Result<()> {
+    fn frame(&self, frame: &Frame, head: &[u8], bytes: &Bytes, rows: &mut Collector) -> Result<()> {
         if frame.structured {
-            let entries = entries_in(bytes, frame.payload.start())?;
+            let entries = entries_in(bytes, frame.payload.start(), head)?;
             return rows.push(&Streams::unpack(&entries, self.limits.memory)?);
         }
         let payload = Payload::parse(bytes.get(..bytes.len().min(6)).unwrap_or_default(), frame.payload)?;

@@ -9,6 +9,7 @@ pub mod resident;
 pub mod rows;
 pub mod text;
 pub mod verify;
+pub mod verify_bundle;
 
 use crate::backend::Backend;
 use crate::codec::queryable::Queryable;
@@ -16,7 +17,7 @@ use crate::codec::shape::{Blocks, Shape, Zone};
 use crate::container::{Codec, Container, Content, HEAD};
 use crate::stream_set::Entry;
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Boxed, ByteRange, Finding, Layout, Limits, Region, RegionKind, Scan};
+use colkit_core::{Boxed, ByteRange, Layout, Limits, Region, RegionKind, Scan, Verified};
 use std::sync::Arc;
 
 /// What every table knows about the file it comes from.
@@ -28,7 +29,8 @@ pub struct File {
 }
 
 /// Streams that say how others are to be read.
-const METADATA: [&str; 18] = [
+const METADATA: [&str; 19] = [
+    crate::checksum::NAME,
     "meta",
     "row_modes",
     "fieldcounts",
@@ -122,9 +124,12 @@ impl File {
         Layout::cover(container.size, regions)
     }
 
-    /// Restores the file without keeping it, and compares its hash.
-    pub fn verify(self: &Arc<Self>) -> Boxed<Vec<Finding>> {
-        Box::new(verify::Verify::new(self.clone(), None))
+    /// Restores the file without keeping it, and compares its hash; of a bundle all entries.
+    pub fn verify(self: &Arc<Self>) -> Boxed<Verified> {
+        match self.container.codec {
+            Codec::Bundle => Box::new(verify_bundle::VerifyBundle::new(self.clone())),
+            _ => Box::new(verify::Verify::new(self.clone(), None)),
+        }
     }
 }
 
@@ -136,7 +141,7 @@ fn stream_regions(entry: &Entry, codec: Codec, lines: Option<&Queryable>, region
         return block_regions(shape, offset, &|c| groups::table_column(q, shape, c), regions);
     }
     let plain = entry.name.rsplit_once(':').map_or(entry.name.as_str(), |(_, name)| name);
-    let queryable = matches!(codec, Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2);
+    let queryable = codec.is_queryable();
     let metadata = METADATA.contains(&plain) || queryable;
     let kind = if metadata { RegionKind::Metadata } else { RegionKind::Data };
     let mut region = Region::new(entry.data, kind, format!("stream {:?}", entry.name));

@@ -13,8 +13,7 @@ use crate::encode::groups::{Given, Settings};
 use crate::encode::lines::{Field, fields};
 use crate::encode::qcolumnar::Qcolumnar;
 use crate::encode::qjson::{Qjson, Template};
-use crate::encode::spool::Parts;
-use crate::encode::whole::{head, trailer};
+use crate::encode::whole::{trailer, whole_file};
 use crate::restore::{Integrity, RestoreOptions, restore_with};
 use crate::writer::cells::Cells;
 use arrow::datatypes::SchemaRef;
@@ -247,9 +246,7 @@ impl TableWriter for At1Writer {
             _ => return Err(Error::data("no_rows", "a table whose names have line breaks needs at least one row")),
         };
         self.hash.update(&self.text);
-        let mut file = Parts::default();
-        file.push_bytes(head(codec));
-        file.append(set.pack(self.settings.effort, self.settings.threads)?);
+        let mut file = whole_file(codec, set, self.settings.effort, self.settings.threads)?;
         file.push_bytes(trailer(self.hash.finalize().into()));
         let options = RestoreOptions {
             threads: self.settings.threads,

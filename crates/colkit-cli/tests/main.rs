@@ -10,6 +10,7 @@
 
 mod command {
     mod asks;
+    mod bundles;
     mod converts;
     mod exchanges;
     mod fails;

@@ -1,8 +1,8 @@
 //! The laws every format must obey, as functions that tests call.
 //!
 //! [`reads`] checks everything that can be said about reading a good file, [`round_trip`] that what was written comes
-//! back, [`hostile`] that no damage to a file can do harm, [`faulty_reads`] and [`full_disk`] that failures come through.
-//! A broken law panics with what was expected.
+//! back, [`hostile`] that no damage to a file can do harm, [`flipped_bits`] what single bits do, [`faulty_reads`] and
+//! [`full_disk`] that failures come through. A broken law panics with what was expected.
 
 #![expect(
     clippy::panic,
@@ -13,8 +13,10 @@
 #![expect(clippy::indexing_slicing, clippy::missing_panics_doc, reason = "test support over data that was just made")]
 
 mod faults;
+mod flips;
 
 pub use faults::{faulty_reads, full_disk};
+pub use flips::{Bit, Flips, flipped_bits};
 
 use crate::drive::blocking;
 use crate::plan::ReadPlan;
@@ -311,7 +313,7 @@ fn use_everything(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<Vec<ArrayRe
     let options = ReadOptions::default();
     let table = blocking::run(format.open(bytes.size(), &options), bytes)?;
     assert!(blocking::run(table.layout()?, bytes)?.covers_exactly_once(), "the layout of any file that opens");
-    blocking::run(table.verify()?, bytes)?;
+    blocking::run(table.verify()?, bytes)?.into_result()?;
     for column in 0..table.schema().fields().len() {
         // A broken column must not stop the others, whatever comes of it.
         let _ = read_in_order(table.as_ref(), bytes, &Scan::of(Projection::columns([column])));

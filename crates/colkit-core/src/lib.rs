@@ -6,6 +6,7 @@
 //! Formats do no I/O: they are [`Machine`]s that ask for byte ranges. [`TableFile`] is an open file driven by blocking
 //! reads and threads; with the feature `object-store`, [`drive::store::Remote`] drives the same machines over a store.
 
+mod beneath;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod drive;
@@ -25,6 +26,7 @@ mod source;
 mod table;
 mod take;
 mod temporary;
+mod tree;
 mod value;
 
 pub use drive::blocking::Batches;
@@ -39,7 +41,10 @@ pub use predicate::{Op, Predicate};
 pub use range::{ByteRange, coalesce};
 pub use sink::{FileSink, MemorySink, Sink, StreamSink};
 pub use source::{Counting, FileSource, MappedSource, ReadCount, Source};
-pub use table::{ColumnRef, ColumnStatistics, Finding, Lane, Projection, Scan, Split, Table, column_index};
+pub use table::{
+    Checksums, ColumnRef, ColumnStatistics, Finding, Lane, Projection, Scan, Split, Table, Verified, column_index,
+};
 pub use take::{check_rows, take_by_scan};
 pub use temporary::FolderSink;
+pub use tree::{Attributes, TreeSink};
 pub use value::Value;

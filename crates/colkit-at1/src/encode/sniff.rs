@@ -43,7 +43,7 @@ impl Plan {
 
     /// Whether the file can be read in parts.
     pub fn is_queryable(self) -> bool {
-        matches!(self.codec(), Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2)
+        self.codec().is_queryable()
     }
 }
 
