@@ -34,7 +34,7 @@ impl Format for At1 {
     }
 
     fn sniff(&self, head: &[u8], _: &[u8]) -> bool {
-        matches!(head, [b'A', b'T', b'1', 2 | 3, ..])
+        is_at1(head)
     }
 
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
@@ -50,6 +50,11 @@ impl Format for At1 {
     fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
         Ok(Box::new(At1Writer::new(schema, sink, options)?))
     }
+}
+
+/// Whether a file begins like this.
+pub fn is_at1(head: &[u8]) -> bool {
+    matches!(head, [b'A', b'T', b'1', 2 | 3, ..])
 }
 
 /// Which streams are fetched to see the table: those that hold its shape, or all if it must be unpacked as a whole.

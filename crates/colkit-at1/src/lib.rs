@@ -19,6 +19,7 @@ mod pack;
 mod restore;
 mod stream_set;
 mod table;
+mod text;
 mod writer;
 
 pub use container::Codec;
@@ -28,3 +29,4 @@ pub use pack::{Aim, PackOptions, PackSummary, pack, pack_bundle};
 pub use restore::{
     BundleEntry, Integrity, RestoreOptions, Restored, entries, is_bundle, restore, restore_bundle, restore_with,
 };
+pub use text::{PackedText, TextReader};

@@ -43,6 +43,8 @@ pub struct PackOptions {
     pub codec: Option<Codec>,
     /// What matters most.
     pub aim: Aim,
+    /// It is a table in text, by its name: codecs that would show something else of it are not chosen.
+    pub is_table: bool,
     /// How hard to try.
     pub effort: Effort,
     /// Write frames even if the file is small. Long files are written in frames anyway, unless they are queryable.
@@ -60,6 +62,7 @@ impl Default for PackOptions {
         PackOptions {
             codec: None,
             aim: Aim::default(),
+            is_table: false,
             effort: Effort::default(),
             stream: false,
             threads: available_threads(),
@@ -191,6 +194,12 @@ impl Packer<'_> {
         let mut plans = sniff::plans(&start, queryable);
         if self.options.stream {
             plans.retain(|p| !p.is_queryable());
+        }
+        if self.options.is_table {
+            plans.retain(|p| p.is_table());
+            if plans.is_empty() {
+                plans.push(sniff::plan_for(Codec::Columnar, &start));
+            }
         }
         for length in SAMPLES {
             if plans.len() > 1 && (length == SAMPLES[0] || length * 16 <= self.source.size()) {

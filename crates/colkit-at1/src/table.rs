@@ -8,6 +8,7 @@ pub mod opaque;
 pub mod resident;
 pub mod rows;
 pub mod text;
+pub mod through;
 pub mod verify;
 
 use crate::backend::Backend;

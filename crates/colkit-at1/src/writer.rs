@@ -6,6 +6,7 @@
 //!
 //! Like everything that is packed, the file is restored and compared by its hash before the sink is committed.
 
+use crate::codec::typing::{self, Typing};
 use crate::container::Codec;
 use crate::encode::columnar::Shape;
 use crate::encode::compress::Effort;
@@ -13,6 +14,7 @@ use crate::encode::groups::{Given, Settings};
 use crate::encode::lines::{Field, fields};
 use crate::encode::qcolumnar::Qcolumnar;
 use crate::encode::qjson::{Qjson, Template};
+use crate::encode::set::Stream;
 use crate::encode::spool::Parts;
 use crate::encode::whole::{head, trailer};
 use crate::restore::{Integrity, RestoreOptions, restore_with};
@@ -240,12 +242,13 @@ impl TableWriter for At1Writer {
     }
 
     fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
-        let (codec, set) = match std::mem::replace(&mut self.form, Form::Neither) {
+        let (codec, mut set) = match std::mem::replace(&mut self.form, Form::Neither) {
             Form::Csv(table) => (Codec::Qcolumnar, table.finish(true)?),
             // No row at all: JSON lines have no header, so there is nothing but one empty line.
             Form::Json(lines) if self.summary.rows > 0 => (Codec::Qjson, lines.finish(true)?),
             _ => return Err(Error::data("no_rows", "a table whose names have line breaks needs at least one row")),
         };
+        set.streams.push(Stream::new(typing::NAME, Typing::Given.to_bytes()));
         self.hash.update(&self.text);
         let mut file = Parts::default();
         file.push_bytes(head(codec));

@@ -171,6 +171,9 @@ pub struct ReadingArgs {
     /// Text: types of columns instead of inferring them, such as id:int32,note:string
     #[arg(long, value_name = "NAME:TYPE,...")]
     pub schema: Option<String>,
+    /// CSV: words that stand for null, such as NA,-; empty cells do anyway, but in text
+    #[arg(long, value_name = "WORDS", value_delimiter = ',', allow_hyphen_values = true)]
+    pub null_values: Vec<String>,
     /// Text: fill up lines that have too few fields
     #[arg(long)]
     pub pad_short_rows: bool,

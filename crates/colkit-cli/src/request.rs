@@ -2,6 +2,7 @@
 
 use crate::Io;
 use crate::args::{ColumnArgs, FitArgs, NullsArg, ReadingArgs, TypesArg};
+use colkit::cells::Inference;
 use colkit::{ColumnName, Error, Input, Nulls, OpenFile, Opening, ReadOptions, Registry, Result, TextReading, Types};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ impl ReadingArgs {
             None => Vec::new(),
             Some(list) => TextReading::parse_types(list)?,
         };
+        let inference = Inference { null_words: self.null_values.clone(), ..Inference::full() };
         let opening = Opening {
             registry: Registry::default(),
             from: self.from.clone(),
@@ -22,6 +24,7 @@ impl ReadingArgs {
                 delimiter: self.delimiter,
                 header: !self.no_header,
                 types,
+                inference,
                 pad_short_rows: self.pad_short_rows,
                 rename_duplicates: self.rename_duplicates,
                 ..TextReading::default()

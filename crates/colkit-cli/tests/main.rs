@@ -22,4 +22,5 @@ mod command {
     mod sql;
     mod stores;
     mod terminal;
+    mod texts;
 }

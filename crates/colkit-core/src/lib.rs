@@ -6,6 +6,7 @@
 //! Formats do no I/O: they are [`Machine`]s that ask for byte ranges. [`TableFile`] is an open file driven by blocking
 //! reads and threads; with the feature `object-store`, [`drive::store::Remote`] drives the same machines over a store.
 
+pub mod cells;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod drive;

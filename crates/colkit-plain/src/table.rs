@@ -273,6 +273,10 @@ mod tests {
             self.1.stores(data_type)
         }
 
+        fn stores_nulls(&self) -> bool {
+            self.1.stores_nulls()
+        }
+
         fn writer(
             &self,
             schema: SchemaRef,

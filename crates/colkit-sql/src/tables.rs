@@ -16,7 +16,7 @@ pub(crate) struct OpenTable {
     pub name: String,
     pub table: Arc<dyn Table>,
     pub bytes: Remote,
-    /// Whether its types were inferred from text.
+    /// Whether its types were inferred from text, packed or not.
     pub is_text: bool,
     /// Bytes that may come out of it.
     pub most: u64,
@@ -150,7 +150,7 @@ impl Tables {
         let limits = &opening.read.limits;
         limits.check_schema(&table.schema()).map_err(named)?;
         let most = limits.output_of(object.size);
-        let is_text = opening.registry.is_text(format.name());
+        let is_text = opening.registry.infers_types(format.name());
         Ok(Arc::new(OpenTable { name, table, bytes, is_text, most, planning: tokio::sync::Mutex::default() }))
     }
 }

@@ -10,7 +10,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Schema};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use colkit_core::{Projection, Result, Scan};
+use colkit_core::{Nulls, Projection, Result, Scan};
 use serde::Serialize;
 use std::collections::HashSet;
 
@@ -92,7 +92,7 @@ fn open_both(a: &Input, b: &Input, opening: &Opening) -> Result<(OpenFile, OpenF
 /// Opens text with the types of `model` for columns of the same name. A column that cannot be read to that type keeps
 /// its own: that is then a difference, not an error.
 fn open_like(input: &Input, model: &OpenFile, opening: &Opening) -> Result<OpenFile> {
-    let opening = opening.suited_to(model.format().as_ref());
+    let opening = opening.suited_to(model.format().as_ref(), Nulls::Refuse);
     let plain = opening.open(input)?;
     let theirs = model.schema();
     let mut types = Vec::new();

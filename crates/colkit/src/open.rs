@@ -5,7 +5,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::empty_batch;
 use colkit_core::{
-    Batches, Error, Finding, Format, Layout, Predicate, Projection, ReadOptions, Result, Scan, TableFile,
+    Batches, Error, Finding, Format, Layout, Nulls, Predicate, Projection, ReadOptions, Result, Scan, TableFile,
     available_threads, recognise,
 };
 use std::sync::Arc;
@@ -39,17 +39,15 @@ impl Default for Opening {
 
 impl Opening {
     /// The format of `input`: the one named, the one its content shows or, if nobody knows the content, the one its
-    /// extension promises (whose own error then says best what is wrong with it).
+    /// extension promises.
     pub fn format_of(&self, input: &Input) -> Result<Arc<dyn Format>> {
         if let Some(name) = &self.from {
             return self.registry.named(name, &self.text);
         }
         let extension = input.extension();
         let formats = self.registry.formats(&self.text);
-        recognise(input.bytes().as_ref(), &formats, extension.as_deref()).or_else(|error| {
-            let promised = extension.and_then(|e| self.registry.with_extension(&e, &self.text));
-            promised.ok_or_else(|| error.file(input.name()))
-        })
+        let known = recognise(input.bytes().as_ref(), &formats, extension.as_deref());
+        known.map_err(|error| error.file(input.name()))
     }
 
     /// Opens `input`.
@@ -60,8 +58,8 @@ impl Opening {
     }
 
     /// The same opening, with text read to types that `format` can store.
-    pub fn suited_to(&self, format: &dyn Format) -> Self {
-        Opening { text: self.text.clone().suited_to(format), ..self.clone() }
+    pub fn suited_to(&self, format: &dyn Format, filling: Nulls) -> Self {
+        Opening { text: self.text.clone().suited_to(format, filling), ..self.clone() }
     }
 }
 

@@ -15,6 +15,7 @@ mod facade {
     mod diff;
     mod matrix;
     mod open;
+    mod packed;
     mod sample;
     mod verify;
 }

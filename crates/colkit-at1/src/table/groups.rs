@@ -19,11 +19,13 @@ use super::text::text;
 use super::verify::Verify;
 use crate::codec::queryable::{Line, Queryable};
 use crate::codec::shape::{Glue, Kind, Shape, Zone};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use crate::codec::typing::NAME;
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
+use colkit_core::cells::{Inference, Kinds, is_cell_type};
 use colkit_core::{
-    BatchMachine, Boxed, ByteRange, ColumnStatistics, Finding, Lane, Layout, Limits, Projection, Result, Scan, Split,
-    Table, Value, check_rows, ready, take_by_scan,
+    BatchMachine, Boxed, ByteRange, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Projection, Result, Scan,
+    Split, Table, Value, check_rows, column_index, ready, take_by_scan,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -44,6 +46,8 @@ pub struct Inner {
     pub schema: SchemaRef,
     /// Where their values come from.
     pub columns: Vec<Column>,
+    /// How their cells are read, if the types follow from them.
+    pub inference: Option<Arc<Inference>>,
     /// Lines before the first row: 0 or 1.
     pub header: u64,
     /// Whether a CR at the end of a row belongs to the line end.
@@ -120,6 +124,73 @@ fn data_type(kind: Kind) -> DataType {
 }
 
 impl Groups {
+    /// The table of an opened file that is CSV, a record on each line, with cells of these kinds in its columns.
+    pub fn typed(
+        file: Arc<File>,
+        lines: Queryable,
+        kinds: &[Kinds],
+        inference: &Arc<Inference>,
+        given: &[(String, DataType)],
+    ) -> Result<Self> {
+        let Groups(inner) = Groups::new(file, lines)?;
+        let schema = &inner.schema;
+        if inner.header != 1 || inner.verbatim > 0 || schema.fields().len() != kinds.len() {
+            let message = "the lines are not those of the table that is told of";
+            return Err(Error::corrupt("row_count_mismatch", message).part(format!("stream {NAME:?}")));
+        }
+        for (name, data_type) in given {
+            column_index(schema, name).map_err(|e| e.part("the types given for columns"))?;
+            if !is_cell_type(data_type) {
+                let message = format!("column {name:?} cannot be read as {data_type}");
+                return Err(Error::request("type_not_supported", message));
+            }
+        }
+        let field = |(field, kinds): (&FieldRef, &Kinds)| {
+            let own = given.iter().find(|(name, _)| name == field.name());
+            let data_type = own.map_or_else(|| kinds.data_type(inference), |(_, data_type)| data_type.clone());
+            // Without nulls one empty cell makes a column text.
+            let text = own.is_none() && !inference.empty_is_null && kinds.has(Kinds::EMPTY);
+            let data_type = if text { DataType::Utf8 } else { data_type };
+            let nullable = match own {
+                Some(_) => data_type != DataType::Utf8,
+                None => kinds.nullable(&data_type, inference),
+            };
+            Field::new(field.name(), data_type, nullable)
+        };
+        let schema = Schema::new(schema.fields().iter().zip(kinds).map(field).collect::<Vec<_>>());
+        Groups::retyped(inner, schema, inference.clone())
+    }
+
+    /// The table of an opened file whose lines are objects with members of these kinds; `None` if none of the types that
+    /// are read here hold them.
+    pub fn objects(file: Arc<File>, lines: Queryable, kinds: &[Kinds], inference: &Inference) -> Result<Option<Self>> {
+        let Groups(inner) = Groups::new(file, lines)?;
+        let schema = &inner.schema;
+        if inner.verbatim > 0 || schema.fields().len() != kinds.len() {
+            return Ok(None);
+        }
+        let words = vec!["null".to_string()];
+        let inference = Inference { unsigned64: inference.integers64, null_words: words, ..inference.clone() };
+        // Integers of both ends and columns of nothing but null have types of their own.
+        let is_known = |kinds: &Kinds| *kinds != Kinds::NULL && !kinds.has_all(Kinds::UINT64.and(Kinds::NEGATIVE));
+        if !kinds.iter().all(is_known) {
+            return Ok(None);
+        }
+        let field = |(field, kinds): (&FieldRef, &Kinds)| {
+            Field::new(field.name(), kinds.data_type(&inference), kinds.has(Kinds::NULL))
+        };
+        let schema = Schema::new(schema.fields().iter().zip(kinds).map(field).collect::<Vec<_>>());
+        Groups::retyped(inner, schema, Arc::new(inference)).map(Some)
+    }
+
+    /// The same table with other types.
+    fn retyped(inner: Arc<Inner>, schema: Schema, inference: Arc<Inference>) -> Result<Self> {
+        let Inner { file, lines, columns, header, crlf, verbatim, .. } =
+            Arc::into_inner(inner).ok_or_else(|| Error::request("table_shared", "the table is in use already"))?;
+        let (schema, inference) = (Arc::new(schema), Some(inference));
+        Ok(Groups(Arc::new(Inner { file, lines, schema, columns, inference, header, crlf, verbatim })))
+    }
+
     /// The table of an opened file.
     pub fn new(file: Arc<File>, lines: Queryable) -> Result<Self> {
         let mut columns = all_columns(&lines);
@@ -148,12 +219,13 @@ impl Groups {
             columns.push(Column::Lines);
         }
         let schema = Arc::new(Schema::new(fields));
-        Ok(Groups(Arc::new(Inner { file, lines: Arc::new(lines), schema, columns, header, crlf, verbatim })))
+        let (lines, inference) = (Arc::new(lines), None);
+        Ok(Groups(Arc::new(Inner { file, lines, schema, columns, inference, header, crlf, verbatim })))
     }
 }
 
 /// The first line, if it is not taken apart.
-fn first_line(lines: &Queryable) -> Result<Option<&[u8]>> {
+pub fn first_line(lines: &Queryable) -> Result<Option<&[u8]>> {
     let Some(mut at) = lines.cuts.first().filter(|_| lines.nlines > 0).cloned() else { return Ok(None) };
     Ok(match lines.next(&mut at)? {
         Line::Verbatim(line) => Some(line),
@@ -212,7 +284,8 @@ impl Inner {
 
     /// What zone maps say about a column in a piece.
     fn zone(&self, piece: usize, column: usize) -> Option<ColumnStatistics> {
-        let as_float = self.schema.fields().get(column)?.data_type() == &DataType::Float64;
+        let data_type = self.schema.fields().get(column)?.data_type();
+        let as_float = *data_type == DataType::Float64;
         let mut bounds: Option<(Value, Value)> = None;
         for (s, c, g) in self.blocks_of(piece, column) {
             #[expect(clippy::cast_precision_loss, reason = "cells of the column are rounded the same way")]
@@ -220,8 +293,10 @@ impl Inner {
                 Zone::Integer(min, max) if min <= max && as_float => {
                     (Value::Float(min as f64), Value::Float(max as f64))
                 }
-                Zone::Integer(min, max) if min <= max => (Value::Int(min.into()), Value::Int(max.into())),
-                Zone::Decimal(min, max) if min <= max => (Value::Float(min), Value::Float(max)),
+                Zone::Integer(min, max) if min <= max && data_type.is_integer() => {
+                    (Value::Int(min.into()), Value::Int(max.into()))
+                }
+                Zone::Decimal(min, max) if min <= max && as_float => (Value::Float(min), Value::Float(max)),
                 // Text, NaN, or a map that cannot be right: nothing is known.
                 _ => return None,
             };

@@ -20,7 +20,7 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
     let path = (!is_stream(&args.output)).then_some(args.output.as_path());
     let output = path.map_or("standard output".into(), |p| p.display().to_string());
-    let mut opening = args.reading.opening()?;
+    let opening = args.reading.opening()?;
     let writing = args.lance.writing();
     let registry = match &writing {
         Some(writing) => opening.registry.clone().configured(Lance::new().writing(writing.clone())),
@@ -34,7 +34,6 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     }
     let target = compressed(target, args.compression)?;
     let write = write_options(args);
-    opening.text.nulls = write.nulls;
     let columns = args.columns.names()?;
     let inputs = inputs(&args.inputs, io)?;
     // Before anything is read: a wrong name for the output should not cost a pass over the inputs.

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::request::{input, is_stream};
 use crate::{Io, Outcome};
 use colkit::at1::{Aim, Codec, Effort, PackOptions, PackSummary, pack, pack_bundle};
-use colkit::{Error, Input, Result, Sink, Source, StreamSink, create};
+use colkit::{Error, Input, Registry, Result, Sink, Source, StreamSink, TextReading, create};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
     let (names, output) = split_output(&args.files)?;
     let options = PackOptions {
         codec: args.codec,
+        is_table: matches!(names, [only] if is_text_table(only)),
         aim: if args.smallest { Aim::Smallest } else { Aim::Queryable },
         effort: match (args.fast, args.best) {
             (true, _) => Effort::Fast,
@@ -52,6 +53,14 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
     let seconds = began.elapsed().as_secs_f64();
     tell(args, output.as_deref(), is_bundle, &packed, seconds, io)?;
     Ok(Outcome::Yes)
+}
+
+/// Whether the name is that of a table in text.
+fn is_text_table(name: &Path) -> bool {
+    let registry = Registry::default();
+    let extension = name.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    let format = extension.and_then(|e| registry.with_extension(&e, &TextReading::default()));
+    format.is_some_and(|f| registry.is_text(f.name()))
 }
 
 /// What is read, and what is written: `None` is standard output.

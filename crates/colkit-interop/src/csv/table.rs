@@ -4,6 +4,7 @@ use super::rows::Rows;
 use super::tokens::Dialect;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use colkit_core::cells::Inference;
 use colkit_core::{
     Boxed, ByteRange, Finding, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table, check_rows,
     ready, take_by_scan,
@@ -33,6 +34,7 @@ pub(super) struct Survey {
     /// In file order; the first is where the rows start.
     pub checkpoints: Vec<Checkpoint>,
     pub dialect: Dialect,
+    pub inference: Arc<Inference>,
     pub findings: Vec<Finding>,
 }
 

@@ -1,13 +1,13 @@
 //! From values in the text to arrays of their type.
 
 use super::cursor::{Cursor, Fault, Kind, Parsed};
-use crate::csv::{parse_float, parse_int};
 use arrow::array::{
     ArrayRef, BooleanBuilder, Decimal128Builder, Float64Builder, Int32Builder, Int64Builder, ListArray, NullArray,
     NullBufferBuilder, StringBuilder, StructArray, UInt64Builder,
 };
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, FieldRef, Fields};
+use colkit_core::cells::{parse_float, parse_int};
 use colkit_core::{Class, Error, Result};
 use std::sync::Arc;
 

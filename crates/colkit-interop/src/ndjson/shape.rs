@@ -12,9 +12,9 @@
 
 use super::NdjsonOptions;
 use super::cursor::{Cursor, Fault, Kind, Parsed};
-use crate::csv::parse_float;
 use arrow::datatypes::{DataType, Field, Fields};
 use colkit_core::Error;
+use colkit_core::cells::parse_float;
 
 /// A set of kinds of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
