@@ -16,7 +16,7 @@ use crate::codec::shape::{Blocks, Shape, Zone};
 use crate::container::{Codec, Container, Content, HEAD};
 use crate::stream_set::Entry;
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Boxed, ByteRange, Finding, Layout, Limits, Region, RegionKind, Scan};
+use colkit_core::{Boxed, ByteRange, Layout, Limits, Region, RegionKind, Scan, Verified};
 use std::sync::Arc;
 
 /// What every table knows about the file it comes from.
@@ -123,7 +123,7 @@ impl File {
     }
 
     /// Restores the file without keeping it, and compares its hash.
-    pub fn verify(self: &Arc<Self>) -> Boxed<Vec<Finding>> {
+    pub fn verify(self: &Arc<Self>) -> Boxed<Verified> {
         Box::new(verify::Verify::new(self.clone(), None))
     }
 }

@@ -177,6 +177,9 @@ pub struct ReadingArgs {
     /// Number column names that repeat (a, a_2, ...) instead of refusing them
     #[arg(long)]
     pub rename_duplicates: bool,
+    /// Do not compare what is read with the checksums in the file
+    #[arg(long)]
+    pub no_checksums: bool,
     /// Memory to use at most
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
     pub memory: u64,

@@ -26,7 +26,11 @@ impl ReadingArgs {
                 rename_duplicates: self.rename_duplicates,
                 ..TextReading::default()
             },
-            read: ReadOptions { limits: self.limits.with_memory(self.memory), prefetch: 0 },
+            read: ReadOptions {
+                limits: self.limits.with_memory(self.memory),
+                prefetch: 0,
+                checksums: !self.no_checksums,
+            },
             threads: self.thread_count(),
         };
         // A wrong name is a wrong request whether or not the file is there.

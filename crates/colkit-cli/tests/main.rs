@@ -10,6 +10,7 @@
 
 mod command {
     mod asks;
+    mod checksums;
     mod converts;
     mod exchanges;
     mod fails;

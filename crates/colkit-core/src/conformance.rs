@@ -249,7 +249,9 @@ fn the_async_driver_agrees(format: &Arc<dyn Format>, bytes: &Bytes, all: &Record
 fn a_pruned_read_touches_only_its_columns(format: &Arc<dyn Format>, bytes: &Bytes, all: &RecordBatch) {
     for column in 0..all.num_columns().min(20) {
         let source = Arc::new(Counting::remembering(bytes.clone()));
-        let file = TableFile::open(format.clone(), source.clone(), &ReadOptions::default()).unwrap();
+        // Checksums are about blocks, which neighbours may share: what is wanted shows without them.
+        let options = ReadOptions { checksums: false, ..ReadOptions::default() };
+        let file = TableFile::open(format.clone(), source.clone(), &options).unwrap();
         collect(&file, &Scan::of(Projection::columns([column]))).unwrap();
         let layout = file.layout().unwrap();
         let allowed = layout.regions.iter().filter(|r| match r.kind {
@@ -311,7 +313,7 @@ fn use_everything(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<Vec<ArrayRe
     let options = ReadOptions::default();
     let table = blocking::run(format.open(bytes.size(), &options), bytes)?;
     assert!(blocking::run(table.layout()?, bytes)?.covers_exactly_once(), "the layout of any file that opens");
-    blocking::run(table.verify()?, bytes)?;
+    blocking::run(table.verify()?, bytes)?.into_result()?;
     for column in 0..table.schema().fields().len() {
         // A broken column must not stop the others, whatever comes of it.
         let _ = read_in_order(table.as_ref(), bytes, &Scan::of(Projection::columns([column])));

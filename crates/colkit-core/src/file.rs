@@ -3,8 +3,8 @@
 use crate::drive::blocking::{self, Batches};
 use crate::format::available_threads;
 use crate::{
-    Boxed, ByteRange, Error, Finding, Format, Layout, Limits, Machine, Projection, ReadOptions, Result, Scan, Source,
-    Step, Table,
+    Boxed, ByteRange, Error, Format, Layout, Limits, Machine, Projection, ReadOptions, Result, Scan, Source, Step,
+    Table, Verified,
 };
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -84,7 +84,7 @@ impl TableFile {
     }
 
     /// The format's own checks beyond decoding; see [`Table::verify`].
-    pub fn verify(&self) -> Result<Vec<Finding>> {
+    pub fn verify(&self) -> Result<Verified> {
         blocking::run(self.table.verify()?, self.source.as_ref())
     }
 }

@@ -6,13 +6,21 @@ use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
 
 /// How to read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ReadOptions {
     /// Ceilings for what the file may make us do.
     pub limits: Limits,
     /// Bytes that opening may fetch beyond what it must. 0 reads nothing in vain; over a network one generous
     /// request is cheaper than several exact ones.
     pub prefetch: u64,
+    /// Whether what is read is compared with the checksums that the file carries, where comparing can be left out.
+    pub checksums: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions { limits: Limits::default(), prefetch: 0, checksums: true }
+    }
 }
 
 /// What to do with nulls where the format has none.

@@ -39,7 +39,9 @@ pub use predicate::{Op, Predicate};
 pub use range::{ByteRange, coalesce};
 pub use sink::{FileSink, MemorySink, Sink, StreamSink};
 pub use source::{Counting, FileSource, MappedSource, ReadCount, Source};
-pub use table::{ColumnRef, ColumnStatistics, Finding, Lane, Projection, Scan, Split, Table, column_index};
+pub use table::{
+    Checksums, ColumnRef, ColumnStatistics, Finding, Lane, Projection, Scan, Split, Table, Verified, column_index,
+};
 pub use take::{check_rows, take_by_scan};
 pub use temporary::FolderSink;
 pub use value::Value;

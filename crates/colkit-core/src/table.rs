@@ -207,6 +207,71 @@ pub struct Finding {
     pub message: String,
 }
 
+/// What the checksums of a file cover: how much of a good verdict is proven, and how much only looks right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Checksums {
+    /// Nothing: the file carries none.
+    #[default]
+    None,
+    /// These parts, and not others: "the column blocks, not the header".
+    Parts(String),
+    /// Every byte.
+    All,
+}
+
+impl Checksums {
+    /// `none`, `parts` or `all`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Checksums::None => "none",
+            Checksums::Parts(_) => "parts",
+            Checksums::All => "all",
+        }
+    }
+}
+
+impl std::fmt::Display for Checksums {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Checksums::None => f.write_str("structure only: this file carries no checksums"),
+            Checksums::Parts(parts) => write!(f, "checksums cover {parts}"),
+            Checksums::All => f.write_str("checksums cover every byte"),
+        }
+    }
+}
+
+/// What a format's own checks gave.
+#[derive(Debug, Default)]
+pub struct Verified {
+    /// What the checksums cover that were compared.
+    pub checksums: Checksums,
+    /// What is odd but allowed.
+    pub findings: Vec<Finding>,
+    /// What is wrong with parts that do not keep others from being checked.
+    pub errors: Vec<Error>,
+}
+
+impl Verified {
+    /// Nothing odd, nothing wrong, as far as these checksums tell.
+    pub fn by(checksums: Checksums) -> Self {
+        Verified { checksums, ..Self::default() }
+    }
+
+    /// The first error, if there is one.
+    pub fn into_result(self) -> Result<Self> {
+        match self.errors.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(Verified { errors: Vec::new(), ..self }),
+        }
+    }
+}
+
+impl From<Vec<Finding>> for Verified {
+    fn from(findings: Vec<Finding>) -> Self {
+        Verified { findings, ..Self::default() }
+    }
+}
+
 /// An open file: metadata parsed once and only as far as needed, cheap to share between threads.
 pub trait Table: Send + Sync {
     /// The columns.
@@ -237,8 +302,8 @@ pub trait Table: Send + Sync {
     /// The byte map of the file.
     fn layout(&self) -> Result<Boxed<Layout>>;
 
-    /// Checks that go beyond opening the file and decoding all of it; returns what is odd but allowed.
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
-        Ok(crate::ready(Vec::new()))
+    /// Checks that go beyond opening the file and decoding all of it. Whoever compares checksums says what they cover.
+    fn verify(&self) -> Result<Boxed<Verified>> {
+        Ok(crate::ready(Verified::default()))
     }
 }

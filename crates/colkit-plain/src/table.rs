@@ -14,8 +14,8 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::{
-    BatchMachine, Boxed, ByteRange, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine, Projection,
-    Region, RegionKind, Result, Scan, Split, Step, Table, check_rows, ready, take_by_scan,
+    BatchMachine, Boxed, ByteRange, Checksums, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine,
+    Projection, Region, RegionKind, Result, Scan, Split, Step, Table, Verified, check_rows, ready, take_by_scan,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -155,13 +155,16 @@ impl Table for PlainTable {
         Ok(ready(Layout::cover(self.size, regions)))
     }
 
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+    fn verify(&self) -> Result<Boxed<Verified>> {
         let in_order = self.columns.is_sorted_by_key(|c| c.block.start());
         let finding = Finding {
             part: "blocks".into(),
             message: "the blocks lie in another order than the columns; allowed, but no writer has a reason to".into(),
         };
-        Ok(ready(if in_order { Vec::new() } else { vec![finding] }))
+        // Adler-32 at the end of each zlib stream, compared whenever a block is read to its end.
+        let checksums = Checksums::Parts("the column blocks, not the header".into());
+        let findings = if in_order { Vec::new() } else { vec![finding] };
+        Ok(ready(Verified { findings, ..Verified::by(checksums) }))
     }
 }
 

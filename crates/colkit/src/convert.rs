@@ -81,7 +81,10 @@ impl Conversion {
         // What inference noticed is of use only to those who let it infer.
         for file in files.iter().filter(|f| opening.registry.is_text(f.format().name())) {
             notes.extend(
-                file.verify()?.into_iter().map(|f| format!("{}: {}: {}", file.input().name(), f.part, f.message)),
+                file.verify()?
+                    .findings
+                    .into_iter()
+                    .map(|f| format!("{}: {}: {}", file.input().name(), f.part, f.message)),
             );
         }
         let write = WriteOptions { memory: self.write.memory / 2, ..self.write };

@@ -5,7 +5,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::empty_batch;
 use colkit_core::{
-    Batches, Error, Finding, Format, Layout, Predicate, Projection, ReadOptions, Result, Scan, TableFile,
+    Batches, Error, Format, Layout, Predicate, Projection, ReadOptions, Result, Scan, TableFile, Verified,
     available_threads, recognise,
 };
 use std::sync::Arc;
@@ -140,7 +140,7 @@ impl OpenFile {
     }
 
     /// The format's own checks beyond decoding.
-    pub fn verify(&self) -> Result<Vec<Finding>> {
+    pub fn verify(&self) -> Result<Verified> {
         self.named(self.file.verify())
     }
 

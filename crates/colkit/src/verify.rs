@@ -4,7 +4,7 @@
 //! A broken column does not hide the others: where reading all columns together fails, each is read alone.
 
 use crate::{Input, OpenFile, Opening};
-use colkit_core::{Error, Finding, Layout, Projection, Result, Scan};
+use colkit_core::{Checksums, Error, Finding, Layout, Projection, Result, Scan};
 use std::collections::HashSet;
 
 /// What checking a file gave.
@@ -22,6 +22,8 @@ pub struct Verdict {
     pub columns: Option<usize>,
     /// What was checked and found good.
     pub checked: Vec<String>,
+    /// What the checksums cover that were compared; `None` if it did not come to that.
+    pub checksums: Option<Checksums>,
     /// Oddities that the format allows.
     pub findings: Vec<Finding>,
     /// What is wrong.
@@ -43,6 +45,13 @@ impl Verdict {
         match result {
             Ok(()) => self.checked.push(what.into()),
             Err(error) => self.errors.push(error),
+        }
+    }
+
+    /// The same damage is often met twice; what was already said is not repeated.
+    fn add_error(&mut self, error: Error) {
+        if !self.errors.iter().any(|e| e.to_string() == error.to_string()) {
+            self.errors.push(error);
         }
     }
 
@@ -70,13 +79,12 @@ pub fn verify(input: &Input, opening: &Opening, memory: u64) -> Verdict {
     check_names(&mut verdict, &file);
     check_values(&mut verdict, &file, memory);
     match own {
-        Ok(findings) => add_new(&mut verdict.findings, findings),
-        Err(error) => {
-            // The same damage is often met twice; what decoding already said is not repeated.
-            if !verdict.errors.iter().any(|e| e.to_string() == error.to_string()) {
-                verdict.errors.push(error);
-            }
+        Ok(verified) => {
+            add_new(&mut verdict.findings, verified.findings);
+            verified.errors.into_iter().for_each(|e| verdict.add_error(e.file(input.name())));
+            verdict.checksums = Some(verified.checksums);
         }
+        Err(error) => verdict.add_error(error),
     }
     verdict
 }

@@ -22,8 +22,8 @@ use crate::codec::shape::{Glue, Kind, Shape, Zone};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::{
-    BatchMachine, Boxed, ByteRange, ColumnStatistics, Finding, Lane, Layout, Limits, Projection, Result, Scan, Split,
-    Table, Value, check_rows, ready, take_by_scan,
+    BatchMachine, Boxed, ByteRange, ColumnStatistics, Lane, Layout, Limits, Projection, Result, Scan, Split, Table,
+    Value, Verified, check_rows, ready, take_by_scan,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -363,7 +363,7 @@ impl Table for Groups {
         Ok(ready(self.0.file.layout(Some(&self.0.lines))))
     }
 
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+    fn verify(&self) -> Result<Boxed<Verified>> {
         Ok(Box::new(Verify::new(self.0.file.clone(), Some(self.0.lines.clone()))))
     }
 }

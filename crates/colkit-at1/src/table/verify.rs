@@ -13,7 +13,7 @@ use crate::output::{Behind, Output};
 use crate::restore::{READ, Unpacking, print_frame};
 use crate::stream_set::{Streams, total_raw_size};
 use bytes::Bytes;
-use colkit_core::{ByteRange, Error, Finding, Limits, Machine, Result, Source, Step};
+use colkit_core::{ByteRange, Checksums, Error, Limits, Machine, Result, Source, Step, Verified};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl Verify {
         out.flush()
     }
 
-    fn finish(&mut self) -> Result<Vec<Finding>> {
+    fn finish(&mut self) -> Result<Verified> {
         if let Some(unpacking) = self.unpacking.take() {
             let mut out = Output::new(&mut self.hash);
             unpacking.finish(&mut out)?;
@@ -130,19 +130,16 @@ impl Verify {
         let container = &self.file.container;
         match (container.trailer, self.hash.sha.take()) {
             (Some(want), Some(sha)) => match sha.finalize()[..] == want {
-                true => Ok(Vec::new()),
+                true => Ok(Verified::by(Checksums::Parts("the restored content (SHA-256)".into()))),
                 false => Err(crate::restore::mismatch(container)),
             },
-            _ => Ok(vec![Finding {
-                part: "trailer".to_string(),
-                message: "the file carries no hash of its content, so only its structure could be checked".to_string(),
-            }]),
+            _ => Ok(Verified::default()),
         }
     }
 }
 
 impl Machine for Verify {
-    type Output = Vec<Finding>;
+    type Output = Verified;
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
         if !self.asked.is_empty() {

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use colkit_core::plan::batch_of;
 use colkit_core::{
     Boxed, ByteRange, ColumnRef, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine, Projection, Region,
-    RegionKind, Result, Scan, SideBySide, Split, Step, Table, check_rows, ready,
+    RegionKind, Result, Scan, SideBySide, Split, Step, Table, Verified, check_rows, ready,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -286,7 +286,7 @@ impl Table for ParquetTable {
         Ok(ready(layout(self.size, regions)))
     }
 
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+    fn verify(&self) -> Result<Boxed<Verified>> {
         Ok(Box::new(CheckHead(self.findings.clone())))
     }
 }
@@ -349,12 +349,12 @@ impl Machine for Take {
 struct CheckHead(Vec<Finding>);
 
 impl Machine for CheckHead {
-    type Output = Vec<Finding>;
+    type Output = Verified;
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
         match got.first() {
             None => Ok(Step::Need(vec![ByteRange::between(0, MAGIC.len() as u64)])),
-            Some(head) if head.as_ref() == MAGIC => Ok(Step::Ready(std::mem::take(&mut self.0))),
+            Some(head) if head.as_ref() == MAGIC => Ok(Step::Ready(std::mem::take(&mut self.0).into())),
             Some(_) => Err(Error::corrupt("bad_magic", "expected \"PAR1\" at the start").at(0)),
         }
     }

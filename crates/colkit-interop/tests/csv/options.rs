@@ -83,7 +83,7 @@ fn types_for_unknown_columns_are_refused() {
 #[test]
 fn empty_cells_are_text_and_said_so() {
     let file = open("i,s,e\n1,x,\n\n\"2\",\"\n\",\n,,\n", CsvOptions::default()).unwrap();
-    let findings = file.verify().unwrap();
+    let findings = file.verify().unwrap().findings;
     assert_eq!(findings.len(), 1, "a text column is text anyway: {findings:?}");
     assert_eq!(findings[0].part, "line 6, column 1 (\"i\")");
     assert!(findings[0].message.contains("int32"), "{findings:?}");
@@ -102,7 +102,7 @@ fn empty_cells_are_nulls_on_request() {
     assert_eq!(schema.fields().iter().map(|f| f.is_nullable()).collect::<Vec<_>>(), [true, true, true, false, false]);
     let batch = read("a\n1\n\n3\n", options.clone()).unwrap();
     assert_eq!(values(batch.column(0)), [json!(1), json!(null), json!(3)], "a blank line of a single column");
-    assert_eq!(open("i\n1\n\n", options).unwrap().verify().unwrap(), []);
+    assert_eq!(open("i\n1\n\n", options).unwrap().verify().unwrap().findings, []);
 }
 
 #[test]

@@ -297,11 +297,9 @@ impl<'a> PageEncoder<'a> {
     }
 
     /// How the values of a full-zip page are stored: compressed one by one where a sample says that it helps.
-    fn full_zip_texts(&self, texts: &Variable) -> Result<full_zip::Texts<'a>> {
-        // Long texts: the strongest is worth its time.
-        if let Some(packer) = self.packers.last()
-            && (texts.data.len() / texts.len().max(1) >= 512 || self.choice.forces_general())
-        {
+    fn full_zip_texts(&self, texts: &Variable) -> Result<full_zip::Texts> {
+        let worth = texts.data.len() / texts.len().max(1) >= 512 || self.choice.forces_general();
+        if let Some(packer) = if worth { self.choice.value_packer(texts)? } else { None } {
             let (mut before, mut after) = (0, 0);
             for value in (0..texts.len()).step_by(texts.len().div_ceil(16).max(1)).map(|i| texts.get(i)) {
                 before += value.len();
