@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+import duckdb
+import polars
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.ipc
@@ -177,6 +179,12 @@ def written_by_colkit(folder):
             path = os.path.join(folder, f"{codec}.{extension}")
             done("convert", source, path, "--compression", codec)
             same(read(path), t, path)
+            if extension == "parquet":
+                # Checksums are there, are right, and are in nobody's way.
+                same(pq.ParquetFile(path, page_checksum_verification=True).read(), t, path)
+                total = duckdb.sql(f"select count(*), sum(i32) from '{path}'").fetchone()
+                assert total == (t.num_rows, sum(t["i32"].to_pylist())), (path, total)
+                assert polars.read_parquet(path, columns=["i32", "text"]).height == t.num_rows, path
             count += 1
     path = os.path.join(folder, "none.parquet")
     columns = pq.ParquetFile(path).metadata.row_group(0)

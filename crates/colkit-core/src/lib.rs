@@ -26,6 +26,7 @@ mod table;
 mod take;
 mod temporary;
 mod value;
+mod values;
 
 pub use drive::blocking::Batches;
 pub use error::{Class, Error, Result};
@@ -43,3 +44,4 @@ pub use table::{ColumnRef, ColumnStatistics, Finding, Lane, Projection, Scan, Sp
 pub use take::{check_rows, take_by_scan};
 pub use temporary::FolderSink;
 pub use value::Value;
+pub use values::check_values;

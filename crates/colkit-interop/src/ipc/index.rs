@@ -1,10 +1,11 @@
 //! Where everything lies: what opening a file or a stream finds out.
 
 use super::message::Batch;
-use arrow::datatypes::{DataType, Field, Fields, SchemaRef, UnionMode};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, UnionMode};
 use arrow::ipc::MetadataVersion;
 use colkit_core::{ByteRange, Error, Limits, Region, Result};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The body of a message.
 #[derive(Clone, Copy, Debug)]
@@ -14,8 +15,11 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// A part of it, in the file.
+    /// A part of it, in the file. Writers let a buffer of no bytes point anywhere.
     pub fn inside(&self, offset: i64, length: i64) -> Result<ByteRange> {
+        if length == 0 {
+            return ByteRange::at(self.offset, 0);
+        }
         let range = u64::try_from(offset).ok().zip(u64::try_from(length).ok());
         let range = range.filter(|(o, l)| o.checked_add(*l).is_some_and(|end| end <= self.length));
         match range {
@@ -60,7 +64,11 @@ pub(super) struct Dictionary {
 pub(super) struct Index {
     pub schema: SchemaRef,
     pub size: u64,
+    /// Whether buffers are in the other byte order than this machine's.
+    pub turned: bool,
     pub rows: u64,
+    /// Columns that have nulls though the schema says that they have none.
+    pub with_nulls: Vec<usize>,
     pub batches: Vec<RowBatch>,
     pub dictionaries: Vec<Dictionary>,
     /// Where the last message of a file ends: what is between it and the footer is the end mark.
@@ -72,12 +80,14 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub fn new(schema: SchemaRef, size: u64, limits: &Limits) -> Result<Self> {
+    pub fn new(schema: SchemaRef, turned: bool, size: u64, limits: &Limits) -> Result<Self> {
         Limits::check("the number of columns", schema.fields().len() as u64, limits.columns)?;
         Ok(Index {
             schema,
             size,
+            turned,
             rows: 0,
+            with_nulls: Vec::new(),
             batches: Vec::new(),
             dictionaries: Vec::new(),
             end_of_messages: None,
@@ -106,6 +116,26 @@ impl Index {
         }
         self.rows = end;
         Ok(())
+    }
+
+    /// Makes columns nullable that have nulls in spite of the schema. Writers do not look, and nothing is lost by it.
+    pub fn admit_nulls(&mut self) {
+        let has_nulls = |column: usize| {
+            let nodes = |b: &RowBatch| b.slots.get(column).and_then(|s| b.batch.nodes.get(s.nodes.start).copied());
+            self.batches.iter().filter_map(nodes).any(|(_, nulls)| nulls > 0)
+        };
+        let fields = self.schema.fields().iter().enumerate();
+        self.with_nulls = fields.filter(|(n, f)| !f.is_nullable() && has_nulls(*n)).map(|(n, _)| n).collect();
+        if self.with_nulls.is_empty() {
+            return;
+        }
+        let mut fields: Vec<FieldRef> = self.schema.fields().iter().cloned().collect();
+        for column in &self.with_nulls {
+            if let Some(field) = fields.get_mut(*column) {
+                *field = Arc::new(field.as_ref().clone().with_nullable(true));
+            }
+        }
+        self.schema = Arc::new(Schema::new_with_metadata(fields, self.schema.metadata().clone()));
     }
 
     /// Adds the next dictionary message.
@@ -157,7 +187,7 @@ impl Index {
 }
 
 /// Calls `found` with the id and value type of every dictionary in these fields.
-fn each_dictionary(fields: &[arrow::datatypes::FieldRef], found: &mut dyn FnMut(i64, &DataType)) {
+fn each_dictionary(fields: &[FieldRef], found: &mut dyn FnMut(i64, &DataType)) {
     for field in fields {
         dictionaries_in(field, found);
     }

@@ -3,11 +3,11 @@
 use super::column::{Column, ranges};
 use super::index::Index;
 use crate::regions::layout;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::{
-    Boxed, ByteRange, ColumnRef, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table, check_rows,
-    ready, take_by_scan,
+    Boxed, ByteRange, ColumnRef, Finding, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table,
+    check_rows, ready, take_by_scan,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ const SPLIT_BYTES: u64 = 8 << 20;
 pub(super) struct IpcTable(Arc<Index>);
 
 impl IpcTable {
-    pub fn new(index: Index) -> Self {
+    pub fn new(mut index: Index) -> Self {
+        index.admit_nulls();
         IpcTable(Arc::new(index))
     }
 
@@ -135,6 +136,13 @@ impl Table for IpcTable {
             rest = later;
         }
         take_by_scan(projection.schema(&self.0.schema)?, rows, pieces)
+    }
+
+    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+        let columns = self.0.with_nulls.iter().filter_map(|column| self.0.schema.fields().get(*column));
+        let message = "it is said to have no nulls, but has some";
+        let finding = |f: &FieldRef| Finding { part: format!("column {:?}", f.name()), message: message.into() };
+        Ok(ready(columns.map(finding).collect()))
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {

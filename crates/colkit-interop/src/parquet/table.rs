@@ -1,11 +1,12 @@
 //! An open Parquet file.
 
 use super::MAGIC;
-use super::column::{Column, Wanted};
+use super::checksums::Seal;
+use super::column::{Column, File, Wanted};
 use super::plan::{Plan, chunk_range, leaves_by_column, leaves_of};
 use super::prune::{Known, in_stored_numbers};
+use super::timestamps::Readers;
 use crate::regions::layout;
-use ::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use ::parquet::file::metadata::ParquetMetaData;
 use arrow::array::UInt64Array;
 use arrow::compute::{concat_batches, take_record_batch};
@@ -24,10 +25,11 @@ use std::sync::Arc;
 const SPLIT_BYTES: u64 = 2 << 20;
 
 pub(super) struct ParquetTable {
-    reader: ArrowReaderMetadata,
+    file: File,
     schema: SchemaRef,
     size: u64,
     footer: ByteRange,
+    seal: Option<Seal>,
     findings: Vec<Finding>,
     /// The first row of every row group, and the number of rows.
     starts: Vec<u64>,
@@ -43,19 +45,20 @@ struct Chosen {
 }
 
 impl ParquetTable {
-    pub fn new(reader: ArrowReaderMetadata, size: u64, footer: ByteRange, findings: Vec<Finding>) -> Self {
-        let schema = reader.schema().clone();
+    pub fn new(readers: Readers, size: u64, footer: ByteRange, seal: Option<Seal>, findings: Vec<Finding>) -> Self {
+        let schema = readers.plain.schema().clone();
         let mut starts = vec![0];
-        for group in reader.metadata().row_groups() {
+        for group in readers.plain.metadata().row_groups() {
             let rows = u64::try_from(group.num_rows()).unwrap_or(0);
             starts.push(starts.last().copied().unwrap_or(0) + rows);
         }
-        let leaves = leaves_by_column(reader.metadata(), schema.fields().len());
-        ParquetTable { reader, schema, size, footer, findings, starts, leaves }
+        let leaves = leaves_by_column(readers.plain.metadata(), schema.fields().len());
+        let file = File { readers, size, sealed: seal.is_some() };
+        ParquetTable { file, schema, size, footer, seal, findings, starts, leaves }
     }
 
     fn metadata(&self) -> &ParquetMetaData {
-        self.reader.metadata()
+        self.file.readers.plain.metadata()
     }
 
     fn plan(&self) -> Plan<'_> {
@@ -110,14 +113,15 @@ impl ParquetTable {
             groups.dedup();
             let wanted = Wanted {
                 mask: plan.mask(&chosen.leaves),
-                selection: plan.selection(&groups, &decoded),
                 rows: decoded.iter().map(|r| r.end - r.start).sum(),
                 kept,
                 batch_rows: self.batch_rows(&groups, &chosen.leaves, scan),
-                groups,
+                memory: scan.memory,
+                groups: groups.into_iter().map(|group| (group, plan.selection(&[group], &decoded))).collect(),
+                leaves: chosen.leaves,
             };
             let name = self.schema.fields().get(chosen.column.index).map_or("", |f| f.name());
-            let column = Column::new(&self.reader, wanted, schema, self.size, format!("column {name:?}"))?;
+            let column = Column::new(self.file.clone(), wanted, schema, format!("column {name:?}"));
             lanes.push(Lane { columns: chosen.positions, machine: Box::new(column) });
         }
         Ok(lanes)
@@ -201,6 +205,9 @@ impl Table for ParquetTable {
             _ => "none",
         };
         properties.push(("page index", index.to_string()));
+        if self.seal.is_some() {
+            properties.push(("checksums", "of every byte".to_string()));
+        }
         properties
     }
 
@@ -287,7 +294,7 @@ impl Table for ParquetTable {
     }
 
     fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
-        Ok(Box::new(CheckHead(self.findings.clone())))
+        Ok(Box::new(CheckRest { seal: self.seal, findings: self.findings.clone() }))
     }
 }
 
@@ -345,17 +352,26 @@ impl Machine for Take {
     }
 }
 
-/// The magic at the start, which nothing else reads.
-struct CheckHead(Vec<Finding>);
+/// Checks what reading all rows does not: the magic at the start, and a page index that is not used.
+struct CheckRest {
+    seal: Option<Seal>,
+    findings: Vec<Finding>,
+}
 
-impl Machine for CheckHead {
+impl Machine for CheckRest {
     type Output = Vec<Finding>;
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
-        match got.first() {
-            None => Ok(Step::Need(vec![ByteRange::between(0, MAGIC.len() as u64)])),
-            Some(head) if head.as_ref() == MAGIC => Ok(Step::Ready(std::mem::take(&mut self.0))),
-            Some(_) => Err(Error::corrupt("bad_magic", "expected \"PAR1\" at the start").at(0)),
+        let Some((head, rest)) = got.split_first() else {
+            let head = ByteRange::between(0, MAGIC.len() as u64);
+            return Ok(Step::Need([Some(head), self.seal.map(|s| s.index)].into_iter().flatten().collect()));
+        };
+        if head.as_ref() != MAGIC {
+            return Err(Error::corrupt("bad_magic", "expected \"PAR1\" at the start").at(0));
         }
+        if let (Some(seal), [index]) = (&self.seal, rest) {
+            seal.check_index(index)?;
+        }
+        Ok(Step::Ready(std::mem::take(&mut self.findings)))
     }
 }
