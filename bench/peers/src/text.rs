@@ -200,7 +200,7 @@ fn queries(bench: &Bench, contest: &mut Contest) -> Result<()> {
             let (path, condition) = (path.to_owned(), condition.clone());
             Entry::new(label, move |_| {
                 let file = colkit::open(&path)?;
-                let predicate = Some(colkit::Predicate::parse(&condition, &file.schema())?);
+                let predicate = Some(colkit::Predicate::parse(&condition, &file.schema())?.bind(&file.schema())?);
                 let projection = Projection::named(&file.schema(), columns)?;
                 let scan = Scan { projection, predicate, ..Scan::default() };
                 let batches = file.scan(&scan)?.collect::<colkit::Result<Vec<_>>>()?;

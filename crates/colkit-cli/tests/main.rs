@@ -16,6 +16,7 @@ mod command {
     mod helps;
     mod hostile;
     mod killed;
+    mod literals;
     mod packs;
     mod prints;
     mod run;

@@ -22,9 +22,9 @@ use crate::{
     ByteRange, Counting, Format, MemorySink, Op, Predicate, Projection, ReadOptions, RegionKind, Result, Scan,
     SideBySide, Source, Table, TableFile, Value, WriteOptions, coalesce,
 };
-use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
+use arrow::array::{Array, ArrayRef, UInt64Array};
 use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
-use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type};
+use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -164,19 +164,11 @@ fn take_agrees(file: &TableFile, all: &RecordBatch) {
     assert_eq!(file.take(&[count], &Projection::all()).unwrap_err().code(), "no_such_rows");
 }
 
-/// A value of the column to compare with, if it is of a type that predicates know.
-fn value_at(array: &ArrayRef, row: usize) -> Option<Value> {
-    if array.is_null(row) {
-        return None;
-    }
-    Some(match array.data_type() {
-        DataType::Int32 => Value::Int(array.as_primitive::<Int32Type>().value(row).into()),
-        DataType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row).into()),
-        DataType::Float64 => Value::Float(array.as_primitive::<Float64Type>().value(row)),
-        DataType::Utf8 => Value::Text(array.as_string::<i32>().value(row).into()),
-        DataType::Boolean => Value::Bool(array.as_boolean().value(row)),
-        _ => return None,
-    })
+/// A value of the column to compare with, if its literal is written as zone maps hold it.
+fn asked(array: &ArrayRef, row: usize) -> Option<Value> {
+    let t = array.data_type();
+    let plain = t.is_integer() || t.is_floating() || matches!(t, DataType::Boolean | DataType::Utf8 | DataType::Binary);
+    Value::of_row(array, row).filter(|_| plain)
 }
 
 fn predicates_agree(file: &TableFile, all: &RecordBatch) {
@@ -184,7 +176,7 @@ fn predicates_agree(file: &TableFile, all: &RecordBatch) {
     for (column, array) in all.columns().iter().enumerate().take(8) {
         predicates.push(Predicate::IsNull { column });
         for row in [0, all.num_rows() / 2, all.num_rows().saturating_sub(1)] {
-            let Some(value) = (row < all.num_rows()).then(|| value_at(array, row)).flatten() else { continue };
+            let Some(value) = asked(array, row) else { continue };
             for op in [Op::Eq, Op::Ne, Op::Lt, Op::Ge] {
                 predicates.push(Predicate::compare(column, op, value.clone()));
             }
@@ -195,9 +187,10 @@ fn predicates_agree(file: &TableFile, all: &RecordBatch) {
         }
     }
     for predicate in predicates {
-        let mask = predicate.evaluate(all, &Some).unwrap();
+        let bound = predicate.bind(&all.schema()).unwrap();
+        let mask = bound.evaluate(all, &Some).unwrap();
         let expected = filter_record_batch(all, &mask).unwrap();
-        let scan = Scan { predicate: Some(predicate.clone()), ..Scan::default() };
+        let scan = Scan { predicate: Some(bound), ..Scan::default() };
         assert_eq!(collect(file, &scan).unwrap(), expected, "{predicate:?}");
         let narrow = Scan { projection: Projection::columns([0]), ..scan };
         assert_eq!(collect(file, &narrow).unwrap(), expected.project(&[0]).unwrap(), "column 0 where {predicate:?}");

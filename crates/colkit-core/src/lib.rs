@@ -8,6 +8,7 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod decimal;
 pub mod drive;
 mod error;
 mod file;
@@ -27,6 +28,7 @@ mod take;
 mod temporary;
 mod value;
 
+pub use decimal::Decimal;
 pub use drive::blocking::Batches;
 pub use error::{Class, Error, Result};
 pub use file::{TableFile, recognise, recognition};
@@ -35,7 +37,7 @@ pub use lanes::SideBySide;
 pub use layout::{Layout, Region, RegionKind};
 pub use limits::Limits;
 pub use machine::{BatchMachine, Boxed, Machine, Step, ready};
-pub use predicate::{Op, Predicate};
+pub use predicate::{BoundPredicate, Comparison, Literal, Op, Predicate};
 pub use range::{ByteRange, coalesce};
 pub use sink::{FileSink, MemorySink, Sink, StreamSink};
 pub use source::{Counting, FileSource, MappedSource, ReadCount, Source};

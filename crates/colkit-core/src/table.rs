@@ -1,6 +1,6 @@
 //! An open file, and what can be asked of it.
 
-use crate::{BatchMachine, Boxed, ByteRange, Error, Layout, Predicate, Result, Value};
+use crate::{BatchMachine, BoundPredicate, Boxed, ByteRange, Error, Layout, Result, Value};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use serde::{Deserialize, Serialize};
@@ -121,7 +121,7 @@ pub struct Scan {
     /// Columns to return.
     pub projection: Projection,
     /// Rows to return: those for which this is true.
-    pub predicate: Option<Predicate>,
+    pub predicate: Option<BoundPredicate>,
     /// Only these rows of the table, counted before the predicate.
     pub rows: Option<Range<u64>>,
     /// Rows of a batch at most.
@@ -188,14 +188,16 @@ pub struct Lane {
 /// What is known about a column without reading it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnStatistics {
-    /// No value is smaller.
+    /// No value is smaller. NaN is not counted.
     pub min: Option<Value>,
-    /// No value is larger.
+    /// No value is larger. NaN is not counted.
     pub max: Option<Value>,
     /// Number of nulls.
     pub null_count: Option<u64>,
     /// Whether `min` and `max` themselves occur.
     pub exact: bool,
+    /// Whether there is certainly no NaN.
+    pub nan_free: bool,
 }
 
 /// Something `verify` found that is not an error.

@@ -66,7 +66,8 @@ fn answer(line: &str, known: &mut Option<(String, TableFile)>) -> Result<Value> 
             Some(rows) => file.take(rows, &projection)?.num_rows(),
             None => {
                 let condition = request.get("where").and_then(Value::as_str);
-                let predicate = condition.map(|c| Predicate::parse(c, &file.schema())).transpose()?;
+                let predicate =
+                    condition.map(|c| Predicate::parse(c, &file.schema())?.bind(&file.schema())).transpose()?;
                 let scan = Scan { projection, predicate, ..Scan::default() };
                 let mut count = 0;
                 for batch in file.with_threads(threads).scan(&scan)? {

@@ -14,7 +14,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
 use colkit_core::{
-    Boxed, ColumnStatistics, Finding, Lane, Layout, Predicate, Projection, Result, Scan, Split, Table, check_rows,
+    BoundPredicate, Boxed, ColumnStatistics, Finding, Lane, Layout, Projection, Result, Scan, Split, Table, check_rows,
     coalesce,
 };
 use std::ops::Range;
@@ -78,7 +78,7 @@ async fn splits(
     io: Io,
     nodes: Vec<Arc<Node>>,
     rows: Range<u64>,
-    predicate: Option<Predicate>,
+    predicate: Option<BoundPredicate>,
 ) -> Result<Vec<Split>> {
     // Without columns there is nothing to read, but the number of rows should still be one that the file can prove.
     let witnesses: Vec<&Node> = match nodes.is_empty() {

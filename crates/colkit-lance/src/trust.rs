@@ -139,7 +139,7 @@ pub(crate) struct BloomFilters {
 impl Bound {
     pub fn of(value: &Value) -> Option<Bound> {
         let value = match value {
-            Value::Null => return None,
+            Value::Null | Value::Decimal(_) => return None,
             Value::Bool(b) => BoundValue::Bool(*b),
             Value::Int(i) => BoundValue::Int(Bytes::copy_from_slice(&i.to_le_bytes())),
             Value::Float(x) => BoundValue::Float(*x),
@@ -167,6 +167,7 @@ impl Zone {
             max: self.max.as_ref().and_then(Bound::value),
             null_count: Some(self.null_count),
             exact: !self.inexact,
+            nan_free: false,
         }
     }
 }

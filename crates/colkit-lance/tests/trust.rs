@@ -13,7 +13,8 @@ use bytes::Bytes;
 use colkit_core::conformance;
 use colkit_core::drive::blocking;
 use colkit_core::{
-    Format, Op, Predicate, Projection, ReadOptions, RegionKind, Scan, Source, TableFile, Value, WriteOptions,
+    BoundPredicate, Format, Op, Predicate, Projection, ReadOptions, RegionKind, Scan, Source, TableFile, Value,
+    WriteOptions,
 };
 use colkit_lance::container::Version;
 use colkit_lance::{Lance, Writing};
@@ -38,21 +39,15 @@ fn sorted(rows: i64) -> RecordBatch {
 #[test]
 fn a_narrow_filter_reads_little() {
     let bytes = written(&sorted(2_000_000));
-    let predicate = Predicate::And(vec![
-        Predicate::compare(0, Op::Ge, Value::Int(1_000_000)),
-        Predicate::compare(0, Op::Lt, Value::Int(1_002_000)),
-    ]);
-    let scan = Scan { predicate: Some(predicate), ..Scan::default() };
-    let (read, _) = conformance::bytes_read(&lance(), &bytes, &scan);
+    let (rows, read) = found(&bytes, "n >= 1000000 and n < 1002000");
     assert!(read * 100 < bytes.len() as u64, "{read} of {} bytes", bytes.len());
-    let found: usize = file(&bytes).scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
-    assert_eq!(found, 2000);
+    assert_eq!(rows, 2000);
 }
 
 /// Rows that a condition leaves, and bytes that are read for it.
 fn found(bytes: &Bytes, condition: &str) -> (usize, u64) {
     let table = file(bytes);
-    let predicate = Predicate::parse(condition, &table.schema()).unwrap();
+    let predicate = Predicate::parse(condition, &table.schema()).unwrap().bind(&table.schema()).unwrap();
     let scan = Scan { predicate: Some(predicate), ..Scan::default() };
     let rows = table.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
     (rows, conformance::bytes_read(&lance(), bytes, &scan).0)
@@ -132,6 +127,10 @@ fn sorted_by_all(rows: i64) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
+fn bound(batch: &RecordBatch, column: usize, op: Op, value: Value) -> colkit_core::Result<BoundPredicate> {
+    Predicate::compare(column, op, value).bind(&batch.schema())
+}
+
 #[test]
 fn every_type_with_an_order_is_pruned() {
     let batch = sorted_by_all(100_000);
@@ -146,7 +145,7 @@ fn every_type_with_an_order_is_pruned() {
         (3, text("00050"), 1000),
         (5, Value::Int(500), 100),
     ] {
-        let scan = Scan { predicate: Some(Predicate::compare(column, Op::Eq, value)), ..Scan::default() };
+        let scan = Scan { predicate: Some(bound(&batch, column, Op::Eq, value).unwrap()), ..Scan::default() };
         let rows: usize = file(&bytes).scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
         let (read, _) = conformance::bytes_read(&lance(), &bytes, &scan);
         assert_eq!(rows, expected, "column {column}");
@@ -156,8 +155,7 @@ fn every_type_with_an_order_is_pruned() {
     assert_eq!((&statistics[4].min, &statistics[4].max), (&Some(Value::Int(0)), &Some(Value::Int(99_999))));
     assert_eq!((&statistics[2].min, &statistics[2].max), (&Some(text("00000")), &Some(text("00099"))));
     // A number is no length of time. That is said, not answered with nothing.
-    let wrong = Scan { predicate: Some(Predicate::compare(4, Op::Lt, Value::Int(-1))), ..Scan::default() };
-    assert!(file(&bytes).scan(&wrong).unwrap().any(|b| b.is_err_and(|e| e.code() == "type_mismatch")));
+    assert_eq!(bound(&batch, 4, Op::Lt, Value::Int(-1)).unwrap_err().code(), "type_mismatch");
 }
 
 #[test]
@@ -172,7 +170,7 @@ fn bloom_filters_of_all_types_hold_what_is_there() {
     for (column, value, expected) in
         [(1, row(15_000), 1), (2, text("00015"), 1000), (3, text("00015"), 1000), (5, Value::Int(150), 100)]
     {
-        let scan = Scan { predicate: Some(Predicate::compare(column, Op::Eq, value)), ..Scan::default() };
+        let scan = Scan { predicate: Some(bound(&batch, column, Op::Eq, value).unwrap()), ..Scan::default() };
         let rows: usize = file(&bytes).scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
         assert_eq!(rows, expected, "column {column}");
     }
@@ -287,8 +285,8 @@ fn zones_never_lose_a_row() {
             let nulls = batch.column(column).logical_null_count() as u64;
             assert_eq!(found.null_count, Some(nulls), "seed {seed} column {column}");
         }
-        let scan =
-            Scan { projection: Projection::all(), predicate: Some(Predicate::IsNull { column: 0 }), ..Scan::default() };
+        let nulls = BoundPredicate::IsNull { column: 0, denied: false };
+        let scan = Scan { projection: Projection::all(), predicate: Some(nulls), ..Scan::default() };
         let found: usize = table.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
         assert_eq!(found, batch.column(0).logical_null_count(), "seed {seed}");
     }

@@ -7,6 +7,8 @@
 //! source      what is pushed down: columns, filters
 //! opener      reading the splits that belong to a partition
 //! prune       filters as conditions that rule out splits
+//! literals    numbers, dates and times that are compared as they are written
+//! sum         sums that do not wrap around
 //! tables      files that are open
 //! explain     what a query planned to read and what it read
 //! ```
@@ -19,12 +21,14 @@
 mod error;
 mod explain;
 mod format;
+mod literals;
 mod metrics;
 mod opener;
 mod prune;
 mod session;
 mod source;
 mod statistics;
+mod sum;
 mod table;
 mod tables;
 
@@ -32,6 +36,7 @@ pub use datafusion;
 pub use error::plain;
 pub use explain::{TableRead, explain};
 pub use format::ColkitFormat;
+pub use literals::approximate_numbers;
 pub use session::{ColkitSession, Sessions};
 pub use source::ColkitSource;
 pub use table::ColkitTable;

@@ -3,7 +3,6 @@
 use crate::{ColumnName, Input, Registry, TextReading};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use colkit_core::plan::empty_batch;
 use colkit_core::{
     Batches, Error, Finding, Format, Layout, Predicate, Projection, ReadOptions, Result, Scan, TableFile,
     available_threads, recognise,
@@ -113,11 +112,7 @@ impl OpenFile {
                 Some(names) => ColumnName::projection(names, &schema)?,
             };
             projection.resolve(&schema)?;
-            let predicate = condition.map(|text| Predicate::parse(text, &schema)).transpose()?;
-            if let Some(predicate) = &predicate {
-                // No rows, but all types: what cannot be compared shows.
-                predicate.evaluate(&empty_batch(&schema), &Some)?;
-            }
+            let predicate = condition.map(|text| Predicate::parse(text, &schema)?.bind(&schema)).transpose()?;
             Ok(Scan { projection, predicate, ..Scan::default() })
         };
         self.named(resolve())

@@ -10,11 +10,14 @@
     reason = "test code: a failure is a panic"
 )]
 
+mod random;
+
 mod facade {
     mod convert;
     mod diff;
     mod matrix;
     mod open;
+    mod queries;
     mod sample;
     mod verify;
 }

@@ -111,6 +111,12 @@ pub fn table_column(lines: &Queryable, shape: &Shape, column: usize) -> Option<u
     all_columns(lines).iter().position(|(_, _, sources)| sources.get(s) == Some(&Some(column)))
 }
 
+/// What is known about a column whose values lie between these. Text that is no number is never read as one, so that there is
+/// no NaN.
+fn bounded(min: Value, max: Value) -> ColumnStatistics {
+    ColumnStatistics { min: Some(min), max: Some(max), nan_free: true, ..ColumnStatistics::default() }
+}
+
 fn data_type(kind: Kind) -> DataType {
     match kind {
         Kind::Text => DataType::Utf8,
@@ -234,7 +240,7 @@ impl Inner {
             });
         }
         let (min, max) = bounds?;
-        Some(ColumnStatistics { min: Some(min), max: Some(max), null_count: None, exact: false })
+        Some(bounded(min, max))
     }
 
     fn lane(self: &Arc<Self>, column: usize, positions: Vec<usize>, rows: Range<u64>, scan: &Scan) -> Lane {
@@ -304,7 +310,7 @@ impl Table for Groups {
                 });
             }
             let (min, max) = bounds?;
-            Some(ColumnStatistics { min: Some(min), max: Some(max), null_count: None, exact: false })
+            Some(bounded(min, max))
         };
         (0..table.columns.len()).map(|column| all(column).unwrap_or_default()).collect()
     }

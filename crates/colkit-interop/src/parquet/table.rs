@@ -3,7 +3,7 @@
 use super::MAGIC;
 use super::column::{Column, Wanted};
 use super::plan::{Plan, chunk_range, leaves_by_column, leaves_of};
-use super::prune::{Known, in_stored_numbers};
+use super::prune::Known;
 use crate::regions::layout;
 use ::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use ::parquet::file::metadata::ParquetMetaData;
@@ -128,7 +128,6 @@ impl ParquetTable {
         let (plan, known) = (self.plan(), self.known());
         let chosen = self.chosen(&scan.projection)?;
         let leaves: Vec<usize> = chosen.iter().flat_map(|c| c.leaves.iter().copied()).collect();
-        let predicate = scan.predicate.as_ref().map(|p| in_stored_numbers(p, &self.schema));
         // Up to four splits are under way at once.
         let budget = (scan.memory / 16).max(1 << 20);
         let mut splits: Vec<(Split, u64)> = Vec::new();
@@ -136,7 +135,7 @@ impl ParquetTable {
             let Some(metadata) = self.metadata().row_groups().get(group) else { continue };
             let of = plan.group_rows(group);
             let of = of.start.max(rows.start)..of.end.min(rows.end);
-            let runs = match &predicate {
+            let runs = match &scan.predicate {
                 None => vec![of],
                 Some(p) if !p.may_match(&|column| known.of_group(metadata, column)) => continue,
                 Some(p) => known.runs(&plan, group, &of, p),

@@ -84,7 +84,7 @@ fn a_condition_reads_only_the_pages_that_may_match_and_what_is_planned() {
     let source = Arc::new(Counting::remembering(bytes.clone()));
     let file = TableFile::open(format(), source.clone(), &ReadOptions::default()).unwrap();
     let opening = source.ranges().len();
-    let predicate = Predicate::compare(0, Op::Eq, Value::Int(6000));
+    let predicate = Predicate::compare(0, Op::Eq, Value::Int(6000)).bind(&file.schema()).unwrap();
     let scan = Scan { projection: Projection::columns([2, 0]), predicate: Some(predicate), ..Scan::default() };
     let splits = blocking::run(file.table().splits(&scan).unwrap(), source.as_ref()).unwrap();
     assert_eq!(splits.len(), 1);
@@ -117,7 +117,7 @@ fn dates_times_and_decimals_are_ruled_out_by_what_people_write() {
         ("money < 0.05", 5),
         ("money in (1.25, 99.99)", 2),
     ] {
-        let predicate = Some(Predicate::parse(condition, &file.schema()).unwrap());
+        let predicate = Some(Predicate::parse(condition, &file.schema()).unwrap().bind(&file.schema()).unwrap());
         let scan = Scan { predicate, ..Scan::default() };
         let splits = blocking::run(file.table().splits(&scan).unwrap(), file.source().as_ref()).unwrap();
         let read: u64 = splits.iter().map(|s| s.rows.end - s.rows.start).sum();

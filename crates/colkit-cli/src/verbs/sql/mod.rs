@@ -130,7 +130,8 @@ impl Asking {
             return Err(Error::request("bad_sql", "there is no statement to run").hint("such as SELECT 1"));
         }
         let mut answers = Vec::new();
-        for statement in statements {
+        for mut statement in statements {
+            colkit_sql::approximate_numbers(&mut statement);
             let context = &self.context;
             let frame = self.runtime.block_on(async {
                 let plan = context.state().statement_to_plan(statement).await?;
