@@ -439,7 +439,10 @@ pub struct DiffArgs {
     pub right: PathBuf,
     #[command(flatten)]
     pub columns: ColumnArgs,
-    /// Stop after this many differing rows
+    /// Match rows by these columns, separated by commas, rather than by position
+    #[arg(long, value_name = "COLUMNS")]
+    pub key: Option<String>,
+    /// Stop after this many differing rows (with --key, all are counted)
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub limit: u64,
     /// Show this many differing values

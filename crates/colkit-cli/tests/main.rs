@@ -10,12 +10,14 @@
 
 mod command {
     mod asks;
+    mod compares;
     mod converts;
     mod exchanges;
     mod fails;
     mod helps;
     mod hostile;
     mod killed;
+    mod limits;
     mod packs;
     mod prints;
     mod run;

@@ -2,11 +2,14 @@
 //!
 //! ```text
 //! session     sessions that know our formats and stores; names of files as tables
+//! statements  from text to statements, within limits
 //! table       the files behind a name
 //! format      schemas and statistics of files, for planning
 //! source      what is pushed down: columns, filters
 //! opener      reading the splits that belong to a partition
 //! prune       filters as conditions that rule out splits
+//! joins       semi and anti joins, without work that grows with the square of the rows
+//! bounded     functions whose results could take all memory
 //! tables      files that are open
 //! explain     what a query planned to read and what it read
 //! ```
@@ -16,14 +19,17 @@
 
 #![forbid(unsafe_code)]
 
+mod bounded;
 mod error;
 mod explain;
 mod format;
+mod joins;
 mod metrics;
 mod opener;
 mod prune;
 mod session;
 mod source;
+mod statements;
 mod statistics;
 mod table;
 mod tables;
@@ -34,4 +40,5 @@ pub use explain::{TableRead, explain};
 pub use format::ColkitFormat;
 pub use session::{ColkitSession, Sessions};
 pub use source::ColkitSource;
+pub use statements::{STACK_BYTES, statements};
 pub use table::ColkitTable;

@@ -1,7 +1,9 @@
 //! Sessions that know our formats, by name and by content, and stores by URL.
 
+use crate::bounded::bound;
 use crate::error::told;
 use crate::format::{ColkitFormat, ColkitFormatFactory};
+use crate::joins::DistinctMatches;
 use crate::table::ColkitTable;
 use crate::tables::Tables;
 use async_trait::async_trait;
@@ -15,6 +17,7 @@ use datafusion::execution::context::SessionState;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::object_store::ObjectStoreRegistry;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::CreateExternalTable;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use object_store::ObjectStore;
@@ -53,8 +56,15 @@ impl Sessions {
         if let Some(folder) = &self.spill_folder {
             runtime = runtime.with_temp_file_path(folder);
         }
-        let context = SessionContext::new_with_config_rt(config, runtime.build_arc()?);
-        Ok(context.with_colkit_opening(self.opening.clone()))
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(runtime.build_arc()?)
+            .with_default_features()
+            .with_optimizer_rule(Arc::new(DistinctMatches))
+            .build();
+        let context = SessionContext::new_with_state(state).with_colkit_opening(self.opening.clone());
+        bound(&mut *context.state_ref().write(), self.memory)?;
+        Ok(context)
     }
 }
 

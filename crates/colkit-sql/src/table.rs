@@ -50,6 +50,8 @@ impl ColkitTable {
                 found.push(file);
             }
         }
+        // Listings come in any order; tables have their columns in one.
+        found.sort_by(|a, b| a.location.cmp(&b.location));
         let Some(first) = found.first() else {
             let what = if url.is_collection() { "no files are there" } else { "there is no such file, or it is empty" };
             return Err(not_found(what.into()));

@@ -143,12 +143,17 @@ impl Tables {
             None => {
                 let extension = object.location.extension().map(str::to_ascii_lowercase);
                 let formats = opening.registry.formats(&opening.text);
-                bytes.run(recognition(object.size, &formats, extension.as_deref())).await.map_err(named)?
+                let found = bytes.run(recognition(object.size, &formats, extension.as_deref())).await;
+                opening.or_promised(found, extension.as_deref()).map_err(named)?
             }
         };
         let table = bytes.run(format.open(object.size, &opening.read)).await.map_err(named)?;
         let limits = &opening.read.limits;
         limits.check_schema(&table.schema()).map_err(named)?;
+        // A file that is no table, such as a bundle, has no columns, and says why when it is asked for rows.
+        if table.schema().fields().is_empty() {
+            table.splits(&Scan::default()).map_err(named)?;
+        }
         let most = limits.output_of(object.size);
         let is_text = opening.registry.is_text(format.name());
         Ok(Arc::new(OpenTable { name, table, bytes, is_text, most, planning: tokio::sync::Mutex::default() }))

@@ -6,6 +6,7 @@ use colkit_core::{Error, Result};
 use object_store::path::Path;
 use object_store::{ObjectStore, parse_url_opts};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use url::Url;
 
@@ -62,7 +63,8 @@ impl Stores {
         if let Some(store) = known.get(&key) {
             return Ok(store.clone());
         }
-        let (store, _) = parse_url_opts(url, settings(url, std::env::vars())).map_err(|e| failed(url.as_str(), e))?;
+        let settings = settings(url, std::env::vars_os());
+        let (store, _) = parse_url_opts(url, settings).map_err(|e| failed(url.as_str(), e))?;
         let store = Arc::new(Counted::new(store.into()));
         known.insert(key, store.clone());
         Ok(store)
@@ -89,9 +91,11 @@ fn key(url: &Url) -> String {
     format!("{}://{}", url.scheme(), &url[url::Position::BeforeHost..url::Position::AfterPort])
 }
 
-/// The settings of a store: what the environment says, and that plain HTTP is meant where it is asked for.
-fn settings(url: &Url, environment: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
-    let mut settings: Vec<(String, String)> = environment.collect();
+/// The settings of a store: what the environment says, and that plain HTTP is meant where it is asked for. Variables that are
+/// not UTF-8 are nobody's settings.
+fn settings(url: &Url, environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<(String, String)> {
+    let text = |(key, value): (OsString, OsString)| Some((key.into_string().ok()?, value.into_string().ok()?));
+    let mut settings: Vec<(String, String)> = environment.filter_map(text).collect();
     let plain = |(key, value): &(String, String)| key.starts_with("AWS_ENDPOINT") && value.starts_with("http://");
     if url.scheme() == "http" || settings.iter().any(plain) {
         settings.push(("allow_http".into(), "true".into()));
@@ -127,7 +131,7 @@ mod tests {
     #[test]
     fn plain_http_only_where_it_is_asked_for() {
         let allowed = |url: &str, key: &str, value: &str| {
-            let environment = [(key.to_owned(), value.to_owned())];
+            let environment = [(key.into(), value.into())];
             let settings = settings(&Url::parse(url).unwrap(), environment.into_iter());
             settings.iter().any(|(k, v)| k == "allow_http" && v == "true")
         };

@@ -49,7 +49,7 @@ pub mod lance {
 }
 pub use columns::ColumnName;
 pub use convert::{Conversion, ConversionSummary, NextSink, Prepared, wider_fields};
-pub use diff::{CellDifference, DiffOptions, Difference, diff};
+pub use diff::{ByKey, CellDifference, DiffOptions, Difference, Key, diff};
 pub use fidelity::without_views;
 pub use input::Input;
 pub use open::{NamedBatches, OpenFile, Opening};

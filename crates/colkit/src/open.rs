@@ -46,10 +46,14 @@ impl Opening {
         }
         let extension = input.extension();
         let formats = self.registry.formats(&self.text);
-        recognise(input.bytes().as_ref(), &formats, extension.as_deref()).or_else(|error| {
-            let promised = extension.and_then(|e| self.registry.with_extension(&e, &self.text));
-            promised.ok_or_else(|| error.file(input.name()))
-        })
+        let found = recognise(input.bytes().as_ref(), &formats, extension.as_deref());
+        self.or_promised(found, extension.as_deref()).map_err(|e| e.file(input.name()))
+    }
+
+    /// The format that was found or, if nobody knew the content, the one that the extension promises.
+    pub fn or_promised(&self, found: Result<Arc<dyn Format>>, extension: Option<&str>) -> Result<Arc<dyn Format>> {
+        let promised = || extension.and_then(|e| self.registry.with_extension(e, &self.text));
+        found.or_else(|error| promised().ok_or(error))
     }
 
     /// Opens `input`.

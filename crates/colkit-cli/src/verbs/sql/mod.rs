@@ -17,16 +17,27 @@ use colkit::{Error, Result, without_views};
 use colkit_sql::datafusion::execution::SendableRecordBatchStream;
 use colkit_sql::datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use colkit_sql::datafusion::prelude::{DataFrame, SessionContext};
-use colkit_sql::{Sessions, TableRead, explain, plain};
+use colkit_sql::datafusion::sql::parser::Statement;
+use colkit_sql::{STACK_BYTES, Sessions, TableRead, explain, plain, statements};
 use futures::StreamExt;
 use serde_json::json;
+use std::collections::VecDeque;
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Runtime;
 
+/// Asks on a thread whose stack is as large as queries may need.
 pub fn run(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
+    std::thread::scope(|scope| {
+        let asking = std::thread::Builder::new().name("colkit-sql".into()).stack_size(STACK_BYTES);
+        let asking = asking.spawn_scoped(scope, || ask(args, io))?;
+        asking.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn ask(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
     let shell = args.query.is_none() && args.file.is_none() && std::io::stdin().is_terminal();
     let mut asking = Asking::start(args, io)?;
     if shell {
@@ -63,6 +74,7 @@ impl Asking {
     fn start(args: &SqlArgs, io: &mut Io) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(args.reading.thread_count())
+            .thread_stack_size(STACK_BYTES)
             .enable_all()
             .build()?;
         let stores = Stores::default();
@@ -115,19 +127,13 @@ impl Asking {
 
     /// Runs all statements of `text` and prints what they give.
     fn ask(&mut self, text: &str, args: &SqlArgs, io: &mut Io) -> Result<()> {
-        if text.contains("'-'") && self.spooled.is_none() {
-            self.call("-", "-", io)?;
-        }
         let printing = Printing::new(&args.print, args.script.json, io)?;
-        let state = self.context.state();
-        let dialect = state.config().options().sql_parser.dialect;
-        let parsed = colkit_sql::datafusion::sql::parser::DFParserBuilder::new(text)
-            .with_dialect(dialect_of(dialect.as_ref()).as_ref())
-            .build()
-            .and_then(|mut parser| parser.parse_statements());
-        let statements = parsed.map_err(|e| plain(&e))?;
+        let statements = statements(&self.context.state(), text).map_err(|e| plain(&e))?;
         if statements.is_empty() {
             return Err(Error::request("bad_sql", "there is no statement to run").hint("such as SELECT 1"));
+        }
+        if self.spooled.is_none() && self.reads_standard_input(&statements)? {
+            self.call("-", "-", io)?;
         }
         let mut answers = Vec::new();
         for statement in statements {
@@ -148,6 +154,18 @@ impl Asking {
             }
         }
         Ok(())
+    }
+
+    /// Whether standard input is one of the tables.
+    fn reads_standard_input(&self, statements: &VecDeque<Statement>) -> Result<bool> {
+        let state = self.context.state();
+        for statement in statements {
+            let tables = state.resolve_table_references(statement).map_err(|e| plain(&e))?;
+            if tables.contains(&file_name("-")) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn drain(&self, frame: DataFrame) -> Result<()> {
@@ -197,11 +215,6 @@ impl Asking {
         }
         Ok(())
     }
-}
-
-fn dialect_of(name: &str) -> Box<dyn colkit_sql::datafusion::sql::sqlparser::dialect::Dialect> {
-    use colkit_sql::datafusion::sql::sqlparser::dialect::{GenericDialect, dialect_from_str};
-    dialect_from_str(name).unwrap_or_else(|| Box::new(GenericDialect {}))
 }
 
 /// A name that is taken as it stands: its dots do not separate catalogs, and its case is kept.
