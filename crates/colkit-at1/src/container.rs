@@ -197,6 +197,8 @@ pub const TRAILER_MAGIC: [u8; 4] = [0xA1, 0x53, 0x36, 0x01];
 pub const HEAD: u64 = 5;
 /// What is read first: the head, and as much of a payload as tells its framing.
 const FIRST_READ: u64 = HEAD + 6;
+/// What is read at a time to find frames.
+const FRAME_READ: u64 = 4 << 10;
 
 /// Walks through a file of a known size.
 pub struct Walk {
@@ -307,12 +309,13 @@ impl Walk {
                 match read_frame(self.at_hand(at), at, head.body_end)? {
                     Err(n) => {
                         self.state = State::Frames { head, chunk_lines, start, at, frames };
-                        Ok(Advance::Need(self.range(at, n, head.body_end)))
+                        // Frames may be as short as their headers: those that follow come with this one.
+                        Ok(Advance::Need(self.range(at, n.max(FRAME_READ), head.body_end)))
                     }
                     Ok(frame) => {
                         frames.push(frame);
                         let held = (frames.len() * size_of::<Frame>()) as u64;
-                        Limits::check("the list of frames", held, self.memory)?;
+                        Limits::check_memory("the list of frames", held, self.memory)?;
                         Ok(Advance::Go(State::Frames { head, chunk_lines, start, at: frame.payload.end(), frames }))
                     }
                 }
@@ -347,7 +350,7 @@ impl Walk {
             }
             Next::Entry(entry) if (self.want)(head.codec, &entry) => {
                 fetched = fetched.saturating_add(entry.data.len());
-                Limits::check("the packed streams of a file", fetched, self.memory)?;
+                Limits::check_memory("the packed streams of a file", fetched, self.memory)?;
                 Ok(Advance::Go(State::Streams { head, walk, waiting: Some(entry), fetched, entries }))
             }
             Next::Entry(entry) => {

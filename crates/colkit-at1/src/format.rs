@@ -99,7 +99,7 @@ impl Open {
             Content::Frames { frames, .. } if Collector::knows(codec) => {
                 let ranges: Vec<ByteRange> = frames.iter().map(|f| f.payload).filter(|r| !r.is_empty()).collect();
                 let packed = ranges.iter().map(|r| r.len()).fold(0u64, u64::saturating_add);
-                Limits::check("the frames of a file", packed, self.limits.memory)?;
+                Limits::check_memory("the frames of a file", packed, self.limits.memory)?;
                 if ranges.is_empty() {
                     return self.frames(container, Vec::new());
                 }

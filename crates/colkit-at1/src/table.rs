@@ -16,7 +16,7 @@ use crate::codec::shape::{Blocks, Shape, Zone};
 use crate::container::{Codec, Container, Content, HEAD};
 use crate::stream_set::Entry;
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Boxed, ByteRange, Finding, Layout, Limits, Region, RegionKind, Scan};
+use colkit_core::{Boxed, ByteRange, Finding, Layout, Limits, Region, RegionKind, Result, Scan};
 use std::sync::Arc;
 
 /// What every table knows about the file it comes from.
@@ -86,8 +86,14 @@ impl File {
     }
 
     /// The byte map; for queryable files block by block.
-    pub fn layout(&self, lines: Option<&Queryable>) -> Layout {
+    pub fn layout(&self, lines: Option<&Queryable>) -> Result<Layout> {
         let container = &self.container;
+        let blocks = lines.iter().flat_map(|l| &l.shapes).map(|shape| shape.index.len()).sum::<usize>();
+        let frames = match &container.content {
+            Content::Frames { frames, .. } => 2 * frames.len(),
+            _ => 0,
+        };
+        self.limits.check_regions(blocks + frames)?;
         let mut regions = vec![Region::new(ByteRange::between(0, HEAD), RegionKind::Header, "magic and codec")];
         match &container.content {
             Content::Raw(payload) => {
@@ -119,7 +125,7 @@ impl File {
         }
         let trailer = ByteRange::between(container.body_end, container.size);
         regions.push(Region::new(trailer, RegionKind::Metadata, "trailer"));
-        Layout::cover(container.size, regions)
+        Ok(Layout::cover(container.size, regions))
     }
 
     /// Restores the file without keeping it, and compares its hash.
@@ -133,7 +139,7 @@ fn stream_regions(entry: &Entry, codec: Codec, lines: Option<&Queryable>, region
     if let (Some(shape), Some(q)) = (shape, lines)
         && let Blocks::File(offset) = shape.blocks
     {
-        return block_regions(shape, offset, &|c| groups::table_column(q, shape, c), regions);
+        return block_regions(shape, offset, &groups::table_columns(q, shape), regions);
     }
     let plain = entry.name.rsplit_once(':').map_or(entry.name.as_str(), |(_, name)| name);
     let queryable = matches!(codec, Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2);
@@ -149,9 +155,8 @@ fn stream_regions(entry: &Entry, codec: Codec, lines: Option<&Queryable>, region
     regions.push(region);
 }
 
-fn block_regions(shape: &Shape, offset: u64, column: &dyn Fn(usize) -> Option<usize>, regions: &mut Vec<Region>) {
+fn block_regions(shape: &Shape, offset: u64, columns: &[Option<usize>], regions: &mut Vec<Region>) {
     let width = shape.width().max(1);
-    let columns: Vec<Option<usize>> = (0..shape.width()).map(column).collect();
     for (i, block) in shape.index.iter().enumerate() {
         let (group, c) = (i / width, i % width);
         let start = offset.saturating_add(block.at);

@@ -19,9 +19,8 @@ use crate::restore::{Integrity, RestoreOptions, restore_with};
 use crate::writer::cells::Cells;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Error, Result, Sink, Source, TableWriter, Types, WriteOptions, WriteSummary};
+use colkit_core::{Error, Result, Sink, Source, TableWriter, Types, WriteOptions, WriteSummary, unique_names};
 use sha2::{Digest, Sha256};
-use std::collections::HashSet;
 
 mod cells;
 
@@ -72,7 +71,7 @@ impl At1Writer {
             }
         };
         let mut summary = WriteSummary::default();
-        let names = names(&schema, options.rename_duplicates, &mut summary.notes)?;
+        let names = unique_names(&schema, options.rename_duplicates, &mut summary.notes)?;
         let lossy = options.types == Types::Lossy;
         let fields = schema.fields().iter().enumerate();
         let types = fields
@@ -272,27 +271,4 @@ impl TableWriter for At1Writer {
         self.summary.bytes = file.size();
         Ok(self.summary)
     }
-}
-
-/// The names to write, each once.
-fn names(schema: &SchemaRef, rename: bool, notes: &mut Vec<String>) -> Result<Vec<String>> {
-    let given: HashSet<&String> = schema.fields().iter().map(|f| f.name()).collect();
-    let mut taken: HashSet<String> = HashSet::new();
-    let mut names = Vec::with_capacity(schema.fields().len());
-    for (number, field) in schema.fields().iter().enumerate() {
-        let mut name = field.name().clone();
-        if taken.contains(&name) {
-            if !rename {
-                return Err(Error::data("duplicate_name", format!("two columns are called {name:?}"))
-                    .part(format!("column {number}"))
-                    .hint("--rename-duplicates writes the second as another name"));
-            }
-            let free = (2..).map(|n| format!("{name}_{n}")).find(|n| !taken.contains(n) && !given.contains(n));
-            name = free.unwrap_or(name);
-            notes.push(format!("column {number} {:?} written as {name:?}", field.name()));
-        }
-        taken.insert(name.clone());
-        names.push(name);
-    }
-    Ok(names)
 }

@@ -145,6 +145,24 @@ impl Verb {
             Verb::Completions(_) | Verb::Man(_) => false,
         }
     }
+
+    /// Memory to use at most, for verbs that read files.
+    pub fn memory(&self) -> Option<u64> {
+        match self {
+            Verb::Inspect(a) => Some(a.reading.memory),
+            Verb::Schema(a) => Some(a.reading.memory),
+            Verb::Head(a) => Some(a.reading.memory),
+            Verb::Cat(a) => Some(a.reading.memory),
+            Verb::Take(a) => Some(a.reading.memory),
+            Verb::Sql(a) => Some(a.reading.memory),
+            Verb::Convert(a) => Some(a.reading.memory),
+            Verb::Pack(a) => Some(a.memory),
+            Verb::Unpack(a) => Some(a.memory),
+            Verb::Verify(a) => Some(a.reading.memory),
+            Verb::Diff(a) => Some(a.reading.memory),
+            Verb::Formats(_) | Verb::Tour(_) | Verb::Completions(_) | Verb::Man(_) => None,
+        }
+    }
 }
 
 /// For scripts.

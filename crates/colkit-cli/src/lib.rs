@@ -4,15 +4,15 @@
 //! invalid or different; 2 wrong usage.
 //!
 //! ```text
+//! ceiling  an allocator that counts, so that --memory holds
 //! args/    what can be typed: the one table that help, man pages and completions come from
 //! request  what was typed, made into what is meant
 //! verbs/   one module per verb
 //! rows/    printing rows: table, CSV, NDJSON, Arrow, JSON
 //! ```
 
-#![forbid(unsafe_code)]
-
 mod args;
+mod ceiling;
 mod grid;
 mod human;
 mod io;
@@ -23,6 +23,7 @@ mod rows;
 mod verbs;
 
 use args::{Cli, Verb};
+pub use ceiling::Counting;
 use clap::Parser;
 use colkit::{Class, Result};
 pub use io::{Io, Stream};
@@ -46,6 +47,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
         Err(error) => return report::usage(&error, &arguments, &mut io),
     };
     let json = cli.verb.json();
+    if let Some(memory) = cli.verb.memory() {
+        ceiling::set(memory, report::too_little_memory(memory, json));
+    }
     let result = dispatch(&cli.verb, &mut io).and_then(|outcome| Ok(io.flush().map(|()| outcome)?));
     match result {
         Ok(Outcome::Yes) => ExitCode::SUCCESS,

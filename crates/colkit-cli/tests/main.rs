@@ -10,16 +10,19 @@
 
 mod command {
     mod asks;
+    mod confined;
     mod converts;
     mod exchanges;
     mod fails;
     mod helps;
     mod hostile;
     mod killed;
+    mod memory;
     mod packs;
     mod prints;
     mod run;
     mod sql;
     mod stores;
     mod terminal;
+    mod wide;
 }

@@ -1,6 +1,6 @@
 //! An open file, and what can be asked of it.
 
-use crate::{BatchMachine, Boxed, ByteRange, Error, Layout, Predicate, Result, Value};
+use crate::{BatchMachine, Boxed, ByteRange, ColumnNames, Error, Layout, Predicate, Result, Value};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,8 @@ impl Projection {
 
     /// These columns, by name. A name that is missing or stands for several columns is an error.
     pub fn named<S: AsRef<str>>(schema: &Schema, names: impl IntoIterator<Item = S>) -> Result<Self> {
-        let indices = names.into_iter().map(|n| column_index(schema, n.as_ref())).collect::<Result<Vec<_>>>()?;
+        let known = ColumnNames::new(schema);
+        let indices = names.into_iter().map(|n| known.index(n.as_ref())).collect::<Result<Vec<_>>>()?;
         Ok(Self::columns(indices))
     }
 
@@ -93,26 +94,6 @@ fn keep_parts(field: &FieldRef, paths: &[Vec<usize>]) -> FieldRef {
         other => other.clone(),
     };
     Arc::new(field.as_ref().clone().with_data_type(data_type))
-}
-
-/// The position of the column called `name`.
-pub fn column_index(schema: &Schema, name: &str) -> Result<usize> {
-    let mut matches = schema.fields().iter().enumerate().filter(|(_, f)| f.name() == name).map(|(i, _)| i);
-    match (matches.next(), matches.next()) {
-        (Some(index), None) => Ok(index),
-        (Some(first), Some(second)) => Err(Error::request(
-            "ambiguous_column",
-            format!("the name {name:?} stands for several columns (numbers {first}, {second}, ...)"),
-        )),
-        (None, _) => {
-            let mut known: Vec<String> = schema.fields().iter().take(12).map(|f| format!("{:?}", f.name())).collect();
-            if schema.fields().len() > known.len() {
-                known.push("...".into());
-            }
-            Err(Error::request("no_such_column", format!("there is no column {name:?}"))
-                .hint(format!("columns are {}", known.join(", "))))
-        }
-    }
 }
 
 /// What to read and in what pieces.
@@ -199,7 +180,7 @@ pub struct ColumnStatistics {
 }
 
 /// Something `verify` found that is not an error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Finding {
     /// Where.
     pub part: String,

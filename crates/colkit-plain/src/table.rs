@@ -14,8 +14,8 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::{
-    BatchMachine, Boxed, ByteRange, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine, Projection,
-    Region, RegionKind, Result, Scan, Split, Step, Table, check_rows, ready, take_by_scan,
+    BatchMachine, Boxed, ByteRange, ColumnStatistics, Finding, Lane, Layout, Limits, Machine, Projection, Region,
+    RegionKind, Result, Scan, Split, Step, Table, check_rows, ready, take_by_scan,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,12 +66,15 @@ impl PlainTable {
         let most = rows.end >= self.fixed.rows / 2;
         let limit = if most { share.max(SMALL) } else { SMALL };
         let whole = |column: &Column| column.raw <= limit.min(self.largest_whole);
-        let streams = chosen.iter().filter(|(_, c)| !whole(c)).count() as u64;
-        if streams * STREAM_COST > scan.memory {
-            let what = format!("reading {streams} large columns side by side");
-            return Err(Error::limit(what, streams * STREAM_COST, scan.memory)
-                .hint("read fewer columns at a time, or allow more memory"));
-        }
+        let streamed = chosen.iter().filter(|(_, c)| !whole(c));
+        // Where the ends of all strings come before their bytes, those of the rows wanted are kept.
+        let ends = rows.end.saturating_sub(rows.start).saturating_mul(4);
+        let costs = streamed.map(|(_, c)| match (c.kind, self.dialect.strings) {
+            (Kind::Text, Strings::Offsets) => ends.saturating_add(STREAM_COST),
+            _ => STREAM_COST,
+        });
+        let cost = costs.fold(0, u64::saturating_add);
+        Limits::check_memory("reading large columns side by side", cost, scan.memory)?;
         let size = BatchSize { rows: scan.batch_rows, bytes: scan.batch_bytes };
         let lane = |(position, (index, column)): (usize, (usize, &Column))| {
             let schema = Arc::new(Schema::new(vec![self.schema.field(index).clone()]));

@@ -80,6 +80,7 @@ impl Opener {
         let scan = Scan {
             projection: Projection::columns(columns.own.iter().flatten().copied()),
             batch_rows: self.batch_rows,
+            memory: open.memory,
             ..Scan::default()
         };
         let plan = ReadPlan::new(open.table.as_ref(), &scan).map_err(|e| told(e.file(open.name.clone())))?;

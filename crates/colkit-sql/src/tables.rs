@@ -20,6 +20,8 @@ pub(crate) struct OpenTable {
     pub is_text: bool,
     /// Bytes that may come out of it.
     pub most: u64,
+    /// Memory that a scan of it may hold.
+    pub memory: u64,
     /// Held while splits are planned: what one partition learns about the file, the next need not fetch again.
     planning: tokio::sync::Mutex<()>,
 }
@@ -149,9 +151,9 @@ impl Tables {
         let table = bytes.run(format.open(object.size, &opening.read)).await.map_err(named)?;
         let limits = &opening.read.limits;
         limits.check_schema(&table.schema()).map_err(named)?;
-        let most = limits.output_of(object.size);
+        let (most, memory) = (limits.output_of(object.size), limits.memory);
         let is_text = opening.registry.is_text(format.name());
-        Ok(Arc::new(OpenTable { name, table, bytes, is_text, most, planning: tokio::sync::Mutex::default() }))
+        Ok(Arc::new(OpenTable { name, table, bytes, is_text, most, memory, planning: tokio::sync::Mutex::default() }))
     }
 }
 

@@ -10,6 +10,7 @@ use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
 use colkit_core::{Error, Format, Result, Scan, Sink, TableWriter, Types, WriteOptions};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What to convert. The rows of all inputs follow each other.
@@ -235,10 +236,12 @@ fn open_alike(inputs: &[Input], opening: &Opening) -> Result<Vec<OpenFile>> {
     let is_text = |f: &OpenFile| opening.registry.is_text(f.format().name());
     // One typed input decides; among texts alone the narrowest type that holds all of them does.
     let mut types: Vec<(String, DataType)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     let deciding = files.iter().filter(|f| !is_text(f)).take(1).chain(files.iter().filter(|f| is_text(f)));
     let typed = files.iter().any(|f| !is_text(f));
     for field in deciding.map(|f| f.schema().fields().clone()).flat_map(|f| f.iter().cloned().collect::<Vec<_>>()) {
-        match types.iter_mut().find(|(name, _)| name == field.name()) {
+        let place = *places.entry(field.name().clone()).or_insert(types.len());
+        match types.get_mut(place) {
             None => types.push((field.name().clone(), field.data_type().clone())),
             Some(_) if typed => {}
             Some((_, seen)) => *seen = wider(seen, field.data_type()),
@@ -281,8 +284,13 @@ fn wider(a: &DataType, b: &DataType) -> DataType {
 /// as without change. All may be null.
 pub fn wider_fields(a: &Fields, b: &Fields) -> Fields {
     let mut all: Vec<Field> = a.iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (place, field) in a.iter().enumerate() {
+        places.entry(field.name().clone()).or_insert(place);
+    }
     for field in b {
-        match all.iter_mut().find(|f| f.name() == field.name()) {
+        let place = *places.entry(field.name().clone()).or_insert(all.len());
+        match all.get_mut(place) {
             Some(known) => *known = known.clone().with_data_type(wider(known.data_type(), field.data_type())),
             None => all.push(field.as_ref().clone().with_nullable(true)),
         }

@@ -34,10 +34,11 @@ mod verify;
 pub use arrow;
 pub use colkit_at1 as at1;
 pub use colkit_core::{
-    Batches, ByteRange, Class, ColumnRef, ColumnStatistics, Counting, Error, FileSink, FileSource, Finding, FolderSink,
-    Format, Layout, Limits, MappedSource, MemorySink, Nulls, Op, Predicate, Projection, ReadCount, ReadOptions, Region,
-    RegionKind, Result, Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter, Types, Value,
-    WriteOptions, WriteSummary, available_threads, coalesce, column_index, drive, json, plan, recognise, recognition,
+    Batches, ByteRange, Class, ColumnNames, ColumnRef, ColumnRegions, ColumnStatistics, Counting, Error, FileSink,
+    FileSource, Finding, FolderSink, Format, Layout, Limits, MappedSource, MemorySink, Nulls, Op, Predicate,
+    Projection, ReadCount, ReadOptions, Region, RegionKind, Result, Scan, Sink, Source, Split, StreamSink, Table,
+    TableFile, TableWriter, Types, Value, WriteOptions, WriteSummary, available_threads, coalesce, column_index, drive,
+    json, make_unique, memory, plan, recognise, recognition,
 };
 pub use colkit_interop as interop;
 #[cfg(feature = "store")]

@@ -4,6 +4,7 @@ use arrow::datatypes::DataType;
 use colkit_core::{Format, Nulls, Result};
 use colkit_interop::csv::{CsvFormat, CsvOptions};
 use colkit_interop::ndjson::{NdjsonFormat, NdjsonOptions};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What the reader of a text format is told, since the file does not say it.
@@ -60,11 +61,8 @@ impl TextReading {
 
     /// The same, with these types for columns of these names, unless a type was given already.
     pub fn with_types(mut self, types: Vec<(String, DataType)>) -> Self {
-        for (name, data_type) in types {
-            if !self.types.iter().any(|(given, _)| *given == name) {
-                self.types.push((name, data_type));
-            }
-        }
+        let mut given: HashSet<String> = self.types.iter().map(|(name, _)| name.clone()).collect();
+        self.types.extend(types.into_iter().filter(|(name, _)| given.insert(name.clone())));
         self
     }
 

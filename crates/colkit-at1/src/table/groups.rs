@@ -22,8 +22,8 @@ use crate::codec::shape::{Glue, Kind, Shape, Zone};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::{
-    BatchMachine, Boxed, ByteRange, ColumnStatistics, Finding, Lane, Layout, Limits, Projection, Result, Scan, Split,
-    Table, Value, check_rows, ready, take_by_scan,
+    BatchMachine, Boxed, ByteRange, ColumnStatistics, Finding, Lane, Layout, Projection, Result, Scan, Split, Table,
+    Value, check_rows, ready, take_by_scan,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -102,13 +102,19 @@ fn common_kind(a: Kind, b: Kind) -> Kind {
     }
 }
 
-/// Which column of the table a column of a shape is.
-pub fn table_column(lines: &Queryable, shape: &Shape, column: usize) -> Option<usize> {
+/// Which column of the table each column of a shape is.
+pub fn table_columns(lines: &Queryable, shape: &Shape) -> Vec<Option<usize>> {
     if lines.shapes.len() == 1 {
-        return Some(column);
+        return (0..shape.width()).map(Some).collect();
     }
-    let s = lines.shapes.iter().position(|other| other.prefix == shape.prefix)?;
-    all_columns(lines).iter().position(|(_, _, sources)| sources.get(s) == Some(&Some(column)))
+    let mut columns = vec![None; shape.width()];
+    let Some(s) = lines.shapes.iter().position(|other| other.prefix == shape.prefix) else { return columns };
+    for (index, (_, _, sources)) in all_columns(lines).iter().enumerate() {
+        if let Some(column) = sources.get(s).copied().flatten().and_then(|c| columns.get_mut(c)) {
+            *column = Some(index);
+        }
+    }
+    columns
 }
 
 fn data_type(kind: Kind) -> DataType {
@@ -137,7 +143,7 @@ impl Groups {
                 }
             }
         }
-        Limits::check("a table", columns.len() as u64, file.limits.columns)?;
+        file.limits.check_columns(columns.len() as u64)?;
         let rows: u64 = lines.cuts.last().map_or(0, |end| (0..lines.shapes.len()).map(|s| end.row(s)).sum());
         let verbatim = lines.nlines - rows - header;
         let mut fields: Vec<Field> =
@@ -360,7 +366,7 @@ impl Table for Groups {
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {
-        Ok(ready(self.0.file.layout(Some(&self.0.lines))))
+        Ok(ready(self.0.file.layout(Some(&self.0.lines))?))
     }
 
     fn verify(&self) -> Result<Boxed<Vec<Finding>>> {

@@ -44,7 +44,7 @@ impl Table for Opaque {
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {
-        Ok(ready(self.0.layout(None)))
+        Ok(ready(self.0.layout(None)?))
     }
 
     fn verify(&self) -> Result<Boxed<Vec<Finding>>> {

@@ -92,7 +92,7 @@ impl Table for Resident {
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {
-        Ok(ready(self.file.layout(None)))
+        Ok(ready(self.file.layout(None)?))
     }
 
     fn verify(&self) -> Result<Boxed<Vec<Finding>>> {

@@ -37,12 +37,11 @@ impl TablePrinter {
         TablePrinter { schema: schema.clone(), sink, terminal, style, widths: None, rows: 0 }
     }
 
-    /// Decides the widths and prints the head of the table.
-    fn start(&mut self, sample: &[Vec<String>]) -> Result<Vec<usize>> {
+    /// Decides the widths, given the widest cell of each column, and prints the head of the table.
+    fn start(&mut self, cells: &[usize]) -> Result<Vec<usize>> {
         let titles: Vec<(String, String)> = self.titles();
         let widest = |(column, (name, kind)): (usize, &(String, String))| {
-            let cells = sample.iter().filter_map(|row| row.get(column)).map(|c| c.width()).max().unwrap_or(0);
-            cells.max(name.width()).max(kind.width())
+            cells.get(column).copied().unwrap_or(0).max(name.width()).max(kind.width())
         };
         let widest: Vec<usize> = titles.iter().enumerate().map(widest).collect();
         let widths = match self.terminal {
@@ -153,19 +152,18 @@ impl RowPrinter for TablePrinter {
         let columns = batch.columns().iter().map(|c| ArrayFormatter::try_new(c.as_ref(), &options));
         let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
         let right: Vec<bool> = batch.columns().iter().map(|c| is_number(c.data_type())).collect();
-        let cells = |row: usize, count: usize| -> Vec<String> {
-            columns.iter().take(count).map(|c| visible(&c.value(row).to_string())).collect()
-        };
+        let cell = |column: &ArrayFormatter<'_>, row: usize| visible(&column.value(row).to_string());
         let widths = match self.widths.take() {
             Some(widths) => widths,
             None => {
-                let sample: Vec<_> = (0..batch.num_rows().min(SAMPLE)).map(|row| cells(row, columns.len())).collect();
-                self.start(&sample)?
+                let sample = 0..batch.num_rows().min(SAMPLE);
+                let widest = |column| sample.clone().map(|row| cell(column, row).width()).max().unwrap_or(0);
+                self.start(&columns.iter().map(widest).collect::<Vec<_>>())?
             }
         };
         let mut text = String::new();
         for row in 0..batch.num_rows() {
-            let cells = cells(row, widths.len()).into_iter().zip(right.iter().copied());
+            let cells = columns.iter().take(widths.len()).map(|column| cell(column, row)).zip(right.iter().copied());
             text.push_str(&self.line(&widths, cells));
             text.push('\n');
             if text.len() > 1 << 16 {

@@ -5,7 +5,7 @@
 
 use super::formats::writes;
 use crate::args::TourArgs;
-use crate::grid::{Align, Grid};
+use crate::grid::{self, Align};
 use crate::human::{bytes, count, plural, share};
 use crate::{Io, Outcome, Stream};
 use colkit::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
@@ -154,30 +154,28 @@ fn changed_types(sample: &Schema, written: &Schema) -> Vec<String> {
 }
 
 fn tell(stops: &[Stop], sample_bytes: u64, out: &mut Stream) -> Result<()> {
-    let mut grid = Grid::new(&[
+    let titles = [
         ("format", Align::Left),
         ("file", Align::Left),
         ("size", Align::Right),
         ("of CSV", Align::Right),
         ("two columns read", Align::Right),
         ("round trip", Align::Left),
-    ]);
-    for stop in stops {
-        let name = stop.file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        grid.line([
-            stop.format.to_string(),
-            name,
-            bytes(stop.bytes),
-            share(stop.bytes, sample_bytes),
-            bytes(stop.pruned),
-            if stop.equal { "equal" } else { "DIFFERENT" }.to_string(),
-        ]);
-    }
+    ];
     writeln!(out)?;
-    for (i, line) in grid.render().iter().enumerate() {
-        let line = if i == 0 { out.dim(line) } else { line.clone() };
-        writeln!(out, "{line}")?;
-    }
+    grid::print(&titles, out, |line| {
+        stops.iter().try_for_each(|stop| {
+            let name = stop.file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            line(&[
+                stop.format.to_string(),
+                name,
+                bytes(stop.bytes),
+                share(stop.bytes, sample_bytes),
+                bytes(stop.pruned),
+                if stop.equal { "equal" } else { "DIFFERENT" }.to_string(),
+            ])
+        })
+    })?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use crate::plan::ReadPlan;
 use crate::range::coalesce;
 use crate::source::cut;
 use crate::{
-    Boxed, ByteRange, Class, Error, FileSource, Machine, Result, Scan, SideBySide, Source, Split, Step, Table,
+    Boxed, ByteRange, Class, Error, FileSource, Machine, Result, Scan, SideBySide, Source, Split, Step, Table, memory,
 };
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -104,6 +104,7 @@ impl Remote {
         Box::pin(async move {
             let mut got = Vec::new();
             loop {
+                memory::check()?;
                 match machine.step(got)? {
                     Step::Ready(value) => return Ok(value),
                     Step::Need(ranges) => got = self.fetch(&ranges).await?,
@@ -137,6 +138,7 @@ impl Remote {
         self.fetch_ahead(reader).await?;
         let mut got = Vec::new();
         loop {
+            memory::check()?;
             match reader.machine.step(got)? {
                 Step::Ready(batch) => return Ok(batch),
                 Step::Need(ranges) => got = self.answer(reader, &ranges).await?,

@@ -12,7 +12,7 @@
 //! ```
 
 use super::{Op, Predicate};
-use crate::table::column_index;
+use crate::names::column_index;
 use crate::{Error, Result, Value};
 use arrow::datatypes::Schema;
 

@@ -34,12 +34,13 @@ enum Values {
 }
 
 impl ColumnBuilder {
-    pub fn new(index: usize, field: &Field) -> Self {
+    /// For about so many rows: a wide table must not take room for rows that it does not have.
+    pub fn new(index: usize, field: &Field, rows: usize) -> Self {
         let values = match field.data_type() {
-            DataType::Int32 => Values::Int32(Int32Builder::new()),
-            DataType::Int64 => Values::Int64(Int64Builder::new()),
-            DataType::Float64 => Values::Float64(Float64Builder::new()),
-            DataType::Boolean => Values::Bool(BooleanBuilder::new()),
+            DataType::Int32 => Values::Int32(Int32Builder::with_capacity(rows)),
+            DataType::Int64 => Values::Int64(Int64Builder::with_capacity(rows)),
+            DataType::Float64 => Values::Float64(Float64Builder::with_capacity(rows)),
+            DataType::Boolean => Values::Bool(BooleanBuilder::with_capacity(rows)),
             _ => Values::Text { bytes: Vec::new(), offsets: vec![0] },
         };
         ColumnBuilder { index, data_type: field.data_type().clone(), nullable: field.is_nullable(), values }

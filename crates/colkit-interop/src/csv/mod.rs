@@ -7,7 +7,6 @@
 
 mod classify;
 mod columns;
-mod names;
 mod number;
 mod open;
 mod options;
@@ -20,8 +19,8 @@ mod tokens;
 mod window;
 mod write;
 
-pub(crate) use names::{first_repeated, make_unique};
 pub(crate) use number::{parse_float, parse_int};
+pub(crate) use options::RECORD_SHARE;
 pub use options::{CsvOptions, Pieces, parse_schema};
 pub(crate) use place::Place;
 pub(crate) use window::Window;

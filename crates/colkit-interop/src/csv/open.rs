@@ -8,7 +8,6 @@
 //! Every row is looked at. Memory holds a chunk, or the longest record if that is longer, and the checkpoints.
 
 use super::classify::Kinds;
-use super::names::{first_repeated, make_unique};
 use super::place::{Place, column_label, lines};
 use super::table::{Checkpoint, CsvTable, Survey};
 use super::tokens::{Block, Cell, Dialect, Fault, Portion};
@@ -16,7 +15,9 @@ use super::window::Window;
 use super::{CsvOptions, options::type_name};
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
-use colkit_core::{Error, Finding, Limits, Machine, Nulls, Result, Step, Table, column_index};
+use colkit_core::{
+    ColumnNames, Error, Finding, Limits, Machine, Nulls, Result, Step, Table, first_repeated, make_unique,
+};
 use std::sync::Arc;
 
 pub(super) struct Open {
@@ -74,6 +75,7 @@ impl Open {
             None if !at_end => return Ok(false),
             _ => return Err(no_header(self.size, skip, self.options.header)),
         };
+        self.limits.check_columns(cells.len() as u64)?;
         let names = if self.options.header {
             self.read_names(&cells, skip)?
         } else {
@@ -205,10 +207,11 @@ fn no_header(size: u64, skip: usize, header: bool) -> Error {
 /// The columns with the types the user has given them.
 fn given_types(names: Vec<String>, options: &CsvOptions) -> Result<Vec<Column>> {
     let schema = Schema::new(names.iter().map(|n| Field::new(n, DataType::Utf8, false)).collect::<Vec<_>>());
+    let known = ColumnNames::new(&schema);
     let column = |name| Column { name, given: None, kinds: Kinds::default(), first_empty: None };
     let mut columns: Vec<Column> = names.into_iter().map(column).collect();
     for (name, data_type) in &options.schema {
-        let index = column_index(&schema, name).map_err(|e| e.part("the types given for columns"))?;
+        let index = known.index(name).map_err(|e| e.part("the types given for columns"))?;
         if let Some(column) = columns.get_mut(index) {
             column.given = Some(data_type.clone());
         }

@@ -62,6 +62,9 @@ impl Default for Pieces {
 /// The longest record there may be. Positions within one are kept in 31 bits.
 const RECORD_BYTES: u64 = 1 << 30;
 
+/// The part of the memory that one record may have: its text is held while it is fetched, cut, converted and printed.
+pub(crate) const RECORD_SHARE: u64 = 4;
+
 impl CsvOptions {
     /// The dialect, if the options make sense.
     pub(super) fn dialect(&self, limits: &Limits) -> Result<Dialect> {
@@ -81,7 +84,8 @@ impl CsvOptions {
                 .hint(format!("types are {}", type_names())));
             }
         }
-        let record_bytes = usize::try_from(limits.value_bytes.min(RECORD_BYTES)).unwrap_or(usize::MAX);
+        let record_bytes = limits.value_bytes.min(RECORD_BYTES).min(limits.memory / RECORD_SHARE);
+        let record_bytes = usize::try_from(record_bytes).unwrap_or(usize::MAX);
         Ok(Dialect { delimiter: self.delimiter, pad_short_rows: self.pad_short_rows, record_bytes })
     }
 }

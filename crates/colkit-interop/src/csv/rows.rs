@@ -7,7 +7,7 @@ use super::columns::ColumnBuilder;
 use super::place::Place;
 use super::table::{Piece, Survey};
 use super::tokens::{Block, Portion};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::plan::batch_of;
@@ -46,8 +46,9 @@ struct Current {
 
 impl Rows {
     pub fn new(survey: Arc<Survey>, schema: SchemaRef, columns: &[usize], wanted: Range<u64>, scan: &Scan) -> Self {
-        let builders: Vec<ColumnBuilder> =
-            columns.iter().zip(schema.fields()).map(|(index, field)| ColumnBuilder::new(*index, field)).collect();
+        let first = scan.batch_rows.min(1024).min(usize::try_from(wanted.end - wanted.start).unwrap_or(usize::MAX));
+        let builder = |(index, field): (&usize, &FieldRef)| ColumnBuilder::new(*index, field, first);
+        let builders: Vec<ColumnBuilder> = columns.iter().zip(schema.fields()).map(builder).collect();
         let pieces = survey.pieces(&wanted);
         let text = schema.fields().iter().any(|f| *f.data_type() == DataType::Utf8);
         let row_bytes = schema.fields().iter().map(|f| f.data_type().primitive_width().unwrap_or(4)).sum();

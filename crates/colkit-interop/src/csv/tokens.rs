@@ -262,7 +262,7 @@ impl Dialect {
     fn check_length(&self, start: usize, end: usize) -> Result<(), Fault> {
         if end - start > self.record_bytes {
             let error = Error::limit("a record", format!("more than {} bytes", self.record_bytes), self.record_bytes)
-                .hint("perhaps a quote was opened and never closed");
+                .hint("perhaps a quote was opened and never closed; if not, --memory and --limit-value allow more");
             return Err(Fault { at: start, column: None, error });
         }
         Ok(())

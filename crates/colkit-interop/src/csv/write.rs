@@ -5,7 +5,6 @@
 //! line is written `""`, so that it stays a row.
 
 use super::CsvOptions;
-use super::names::{first_repeated, make_unique};
 use super::place::column_label;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, Int64Array, LargeStringArray, StringArray,
@@ -16,7 +15,10 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use colkit_core::{Class, Error, Limits, Nulls, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, json};
+use colkit_core::{
+    Class, Error, Limits, Nulls, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, first_repeated, json,
+    make_unique,
+};
 use std::fmt::Write;
 
 /// What is collected before it goes to the sink.

@@ -4,6 +4,7 @@ use super::message::Batch;
 use arrow::datatypes::{DataType, Field, Fields, SchemaRef, UnionMode};
 use arrow::ipc::MetadataVersion;
 use colkit_core::{ByteRange, Error, Limits, Region, Result};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// The body of a message.
@@ -63,6 +64,9 @@ pub(super) struct Index {
     pub rows: u64,
     pub batches: Vec<RowBatch>,
     pub dictionaries: Vec<Dictionary>,
+    /// The type of the values of each dictionary that the schema refers to, and the messages that bring them.
+    dictionary_types: HashMap<i64, DataType>,
+    dictionaries_by_id: HashMap<i64, Vec<usize>>,
     /// Where the last message of a file ends: what is between it and the footer is the end mark.
     pub end_of_messages: Option<u64>,
     /// Header, messages' metadata, footer: everything but the bodies.
@@ -73,9 +77,15 @@ pub(super) struct Index {
 
 impl Index {
     pub fn new(schema: SchemaRef, size: u64, limits: &Limits) -> Result<Self> {
-        Limits::check("the number of columns", schema.fields().len() as u64, limits.columns)?;
+        limits.check_columns(schema.fields().len() as u64)?;
+        let mut dictionary_types = HashMap::new();
+        each_dictionary(schema.fields(), &mut |id, values| {
+            dictionary_types.entry(id).or_insert_with(|| values.clone());
+        });
         Ok(Index {
             schema,
+            dictionary_types,
+            dictionaries_by_id: HashMap::new(),
             size,
             rows: 0,
             batches: Vec::new(),
@@ -110,18 +120,13 @@ impl Index {
 
     /// Adds the next dictionary message.
     pub fn add_dictionary(&mut self, id: i64, delta: bool, values: Batch) -> Result<()> {
-        let mut data_type = None;
-        each_dictionary(self.schema.fields(), &mut |known, values| {
-            if known == id {
-                data_type.get_or_insert_with(|| values.clone());
-            }
-        });
-        let Some(data_type) = data_type else {
+        let Some(data_type) = self.dictionary_types.get(&id).cloned() else {
             // Nothing refers to it.
             return Ok(());
         };
         let field = Field::new("", data_type.clone(), true);
         let slot = slots(&[&field], &values)?.into_iter().next().unwrap_or_default();
+        self.dictionaries_by_id.entry(id).or_default().push(self.dictionaries.len());
         self.dictionaries.push(Dictionary { id, delta, values, slot, data_type });
         Ok(())
     }
@@ -140,19 +145,17 @@ impl Index {
         let Some(field) = self.schema.fields().get(column) else { return Vec::new() };
         let mut ids = Vec::new();
         each_dictionary(std::slice::from_ref(field), &mut |id, _| ids.push(id));
-        if ids.is_empty() {
-            return Vec::new();
-        }
         let before = self.batches.get(batch).map_or(0, |b| b.dictionaries);
-        // Of each id the last whole dictionary counts, and what was added to it since.
-        let mut current: Vec<(i64, usize)> = Vec::new();
-        for (at, dictionary) in self.dictionaries.iter().take(before).enumerate() {
-            if ids.contains(&dictionary.id) {
-                current.retain(|(id, _)| dictionary.delta || *id != dictionary.id);
-                current.push((dictionary.id, at));
-            }
+        let mut current: Vec<usize> = Vec::new();
+        for messages in ids.iter().filter_map(|id| self.dictionaries_by_id.get(id)) {
+            let known = messages.get(..messages.partition_point(|at| *at < before)).unwrap_or_default();
+            // The last whole dictionary counts, and what was added to it since.
+            let whole = known.iter().rposition(|at| self.dictionaries.get(*at).is_some_and(|d| !d.delta));
+            current.extend_from_slice(known.get(whole.unwrap_or(0)..).unwrap_or_default());
         }
-        current.into_iter().map(|(_, at)| at).collect()
+        current.sort_unstable();
+        current.dedup();
+        current
     }
 }
 

@@ -74,7 +74,7 @@ impl Open {
         let length = tail.first_chunk().map_or(0, |b| i32::from_le_bytes(*b));
         match u64::try_from(length).ok().and_then(|n| Some((n, at.checked_sub(n)?))) {
             Some((length, start)) if start >= 8 && length > 0 => {
-                Limits::check("the footer", length, self.limits.memory / 4)?;
+                Limits::check_memory("the footer", length, self.limits.memory / 4)?;
                 ByteRange::at(start, length)
             }
             _ => Err(Error::corrupt("block_out_of_range", format!("a footer of {length} bytes")).at(at)),
@@ -114,7 +114,7 @@ impl Open {
                 blocks.push(place(block, false)?);
             }
             let metadata = blocks.iter().map(|b| b.metadata.len()).fold(0, u64::saturating_add);
-            Limits::check("the metadata of all messages", metadata, self.limits.memory / 4)?;
+            Limits::check_memory("the metadata of all messages", metadata, self.limits.memory / 4)?;
             index.properties.push(("version", format!("{:?}", footer.version())));
             index.regions.push(Region::new(ByteRange::between(0, 8), RegionKind::Header, "magic"));
             index.regions.push(Region::new(range, RegionKind::Metadata, "footer"));

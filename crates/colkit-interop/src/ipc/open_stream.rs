@@ -111,7 +111,7 @@ impl Machine for Open {
                         return Err(self.located(Error::corrupt("truncated", message)));
                     }
                     self.metadata = self.metadata.saturating_add(range.len());
-                    Limits::check("the metadata of all messages", self.metadata, self.limits.memory / 4)?;
+                    Limits::check_memory("the metadata of all messages", self.metadata, self.limits.memory / 4)?;
                     self.state = State::Metadata(range, prefix);
                     return Ok(Step::Need(vec![range]));
                 }

@@ -2,6 +2,7 @@
 
 use super::column::{Column, ranges};
 use super::index::Index;
+use crate::parts::each_once;
 use crate::regions::layout;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -36,14 +37,7 @@ impl IpcTable {
 
     /// Columns of a projection, each once, with the positions they are wanted at.
     fn chosen(&self, projection: &Projection) -> Result<Vec<(ColumnRef, Vec<usize>)>> {
-        let mut chosen: Vec<(ColumnRef, Vec<usize>)> = Vec::new();
-        for (position, column) in projection.resolve(&self.0.schema)?.into_iter().enumerate() {
-            match chosen.iter_mut().find(|(known, _)| known.index == column.index) {
-                Some((_, positions)) => positions.push(position),
-                None => chosen.push((column, vec![position])),
-            }
-        }
-        Ok(chosen)
+        Ok(each_once(projection.resolve(&self.0.schema)?, |column| column.index))
     }
 }
 
@@ -138,6 +132,8 @@ impl Table for IpcTable {
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {
+        let buffers: usize = self.0.batches.iter().map(|b| b.batch.buffers.len()).sum();
+        self.0.limits.check_regions(self.0.regions.len() + buffers)?;
         let mut regions = self.0.regions.clone();
         for (number, batch) in self.0.batches.iter().enumerate() {
             for (column, field) in self.0.schema.fields().iter().enumerate() {

@@ -59,7 +59,7 @@ impl Open {
         match at.checked_sub(length) {
             Some(start) if start >= MAGIC.len() as u64 => {
                 // Parsed, a footer takes several times its bytes.
-                Limits::check("the footer", length.saturating_mul(4), self.limits.memory)?;
+                Limits::check_memory("the footer", length.saturating_mul(4), self.limits.memory)?;
                 ByteRange::at(start, length)
             }
             _ => {
@@ -74,7 +74,7 @@ impl Open {
         let metadata =
             guarded("footer", || ParquetMetaDataReader::decode_metadata(bytes)).map_err(|e| e.at(range.start()))?;
         let columns = metadata.file_metadata().schema_descr().num_columns();
-        Limits::check("the number of columns", columns as u64, self.limits.columns)?;
+        self.limits.check_columns(columns as u64)?;
         let mut rows = 0u64;
         for (number, group) in metadata.row_groups().iter().enumerate() {
             let part = format!("row group {number}");

@@ -4,6 +4,7 @@ use super::MAGIC;
 use super::column::{Column, Wanted};
 use super::plan::{Plan, chunk_range, leaves_by_column, leaves_of};
 use super::prune::{Known, in_stored_numbers};
+use crate::parts::each_once;
 use crate::regions::layout;
 use ::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use ::parquet::file::metadata::ParquetMetaData;
@@ -17,6 +18,7 @@ use colkit_core::{
     Boxed, ByteRange, ColumnRef, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine, Projection, Region,
     RegionKind, Result, Scan, SideBySide, Split, Step, Table, check_rows, ready,
 };
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -67,20 +69,13 @@ impl ParquetTable {
     }
 
     fn chosen(&self, projection: &Projection) -> Result<Vec<Chosen>> {
-        let mut chosen: Vec<Chosen> = Vec::new();
-        for (position, column) in projection.resolve(&self.schema)?.into_iter().enumerate() {
-            if let Some(known) = chosen.iter_mut().find(|c| c.column == column) {
-                known.positions.push(position);
-                continue;
-            }
-            let Some((field, leaves)) = self.schema.fields().get(column.index).zip(self.leaves.get(column.index))
-            else {
-                continue;
-            };
+        let once = each_once(projection.resolve(&self.schema)?, ColumnRef::clone);
+        let chosen = once.into_iter().filter_map(|(column, positions)| {
+            let (field, leaves) = self.schema.fields().get(column.index).zip(self.leaves.get(column.index))?;
             let leaves = leaves_of(&column, field.data_type(), leaves);
-            chosen.push(Chosen { column, leaves, positions: vec![position] });
-        }
-        Ok(chosen)
+            Some(Chosen { column, leaves, positions })
+        });
+        Ok(chosen.collect())
     }
 
     /// Rows per batch such that a batch of the column stays within its bytes, as far as the footer knows.
@@ -252,10 +247,15 @@ impl Table for ParquetTable {
             ),
         ];
         let plan = self.plan();
+        let owners: HashMap<usize, usize> = self
+            .leaves
+            .iter()
+            .enumerate()
+            .flat_map(|(column, of)| of.clone().map(move |leaf| (leaf, column)))
+            .collect();
         for (number, group) in self.metadata().row_groups().iter().enumerate() {
             for (leaf, chunk) in group.columns().iter().enumerate() {
-                let column = self.leaves.iter().position(|l| l.contains(&leaf));
-                let Some((range, column)) = chunk_range(chunk).zip(column) else { continue };
+                let Some((range, &column)) = chunk_range(chunk).zip(owners.get(&leaf)) else { continue };
                 let path = chunk.column_path().string();
                 let codec = format!("{:?}", chunk.compression_codec()).to_ascii_lowercase();
                 let encodings: Vec<String> = chunk.encodings().map(|e| format!("{e}")).collect();

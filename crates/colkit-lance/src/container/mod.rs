@@ -54,7 +54,7 @@ impl Container {
         let tail_len = prefetch.clamp(Footer::LENGTH, size);
         let mut tail = io.read_one(ByteRange::between(size - tail_len, size)).await?;
         let footer = Footer::parse(tail.get(tail.len().saturating_sub(40)..).unwrap_or_default(), size)?;
-        Limits::check("the number of columns", footer.columns.into(), limits.columns)?;
+        limits.check_columns(footer.columns.into())?;
         let both = size - footer.column_table.start();
         let wanted = if both <= SMALL_TABLES { both } else { size - footer.global_table.start() };
         if wanted > tail.len() as u64 {

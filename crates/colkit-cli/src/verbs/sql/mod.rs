@@ -68,7 +68,8 @@ impl Asking {
         let stores = Stores::default();
         let sessions = Sessions {
             opening: args.reading.opening()?,
-            memory: Some(args.reading.memory),
+            // The rest is for reading.
+            memory: Some(args.reading.memory - args.reading.memory / 4),
             spill_folder: args.spill_dir.clone(),
             stores: stores.clone(),
         };
