@@ -32,6 +32,7 @@ interop: $(VENV)/ready $(VENV)-lance4/ready $(VENV)-lance14/ready
 	$(CARGO) build $(WORKSPACE) --bins --examples --locked
 	$(VENV)/bin/python tests/interop/plain.py $(TARGET)/debug/colkit
 	$(VENV)/bin/python tests/interop/exchange.py $(TARGET)/debug/colkit
+	$(VENV)/bin/python tests/interop/generated.py $(TARGET)/debug/colkit
 	$(VENV)/bin/python tests/interop/sql.py $(TARGET)/debug/colkit
 	for v in 4 14; do for way in read write; do \
 	  $(VENV)-lance$$v/bin/python $(LANCE)/lance_$$way.py $(TARGET)/debug/examples/lance_$$way --files 25 || exit 1; \

@@ -10,7 +10,9 @@ libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
     if colkit_at1::is_bundle(data) {
         let source: Arc<dyn Source> = Arc::new(Bytes::copy_from_slice(data));
         let options = colkit_at1::RestoreOptions { limits: colkit_fuzz::limits(), threads: 1, ..Default::default() };
-        let _ = colkit_at1::restore_bundle(&source, &options, &mut |name| {
+        let Ok(bundle) = colkit_at1::Bundle::open(&source, &options.limits) else { return };
+        let _ = colkit_at1::restore_entries(bundle.entries, &options, &mut |entry| {
+            let name = &entry.name;
             assert!(!name.starts_with('/') && !name.split('/').any(|part| part == ".."), "a name that leads elsewhere");
             Ok(Box::new(MemorySink::new()) as Box<dyn Sink>)
         });

@@ -2,8 +2,9 @@
 #![no_main]
 
 use bytes::Bytes;
+use colkit_core::cells::Inference;
 use colkit_core::drive::blocking;
-use colkit_core::{Format, Nulls, Projection, Result, Source};
+use colkit_core::{Format, Projection, Result, Source};
 use colkit_fuzz::read;
 use colkit_interop::csv::Pieces;
 use colkit_interop::{CsvFormat, CsvOptions};
@@ -15,9 +16,12 @@ libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
     let options = CsvOptions {
         delimiter: if flag(0) { b';' } else { b',' },
         header: !flag(1),
-        nulls: if flag(2) { Nulls::Fill } else { Nulls::Refuse },
-        booleans: !flag(3),
-        integers64: flag(4),
+        inference: Inference {
+            empty_is_null: flag(2),
+            booleans: !flag(3),
+            null_words: if flag(7) { vec!["NA".into(), "-".into()] } else { Vec::new() },
+            ..if flag(4) { Inference::full() } else { Inference::plain() }
+        },
         pad_short_rows: flag(5),
         rename_duplicates: flag(6),
         ..CsvOptions::default()

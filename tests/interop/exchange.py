@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+import duckdb
+import polars
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.ipc
@@ -142,7 +144,7 @@ def written_by_pyarrow(folder):
             for batch in batches:
                 w.write_batch(batch)
         out = os.path.join(folder, "words.arrow")
-        done("convert", path, out)
+        done("convert", "-f", path, out)
         assert read(out)["w"].to_pylist() == want["w"].to_pylist(), deltas
 
     for path, t in files:
@@ -151,7 +153,7 @@ def written_by_pyarrow(folder):
         assert colkit("verify", path).returncode == 0, path
         for extension in ("parquet", "arrow", "arrows"):
             out = os.path.join(folder, "out." + extension)
-            done("convert", path, out)
+            done("convert", "-f", path, out)
             same(read(out), t, (path, extension))
             if t.schema.metadata and extension != "feather":
                 assert read(out).schema.metadata.get(b"origin") == b"a test", (path, extension)
@@ -175,8 +177,14 @@ def written_by_colkit(folder):
     ):
         for codec in codecs:
             path = os.path.join(folder, f"{codec}.{extension}")
-            done("convert", source, path, "--compression", codec)
+            done("convert", "-f", source, path, "--compression", codec)
             same(read(path), t, path)
+            if extension == "parquet":
+                # Checksums are there, are right, and are in nobody's way.
+                same(pq.ParquetFile(path, page_checksum_verification=True).read(), t, path)
+                total = duckdb.sql(f"select count(*), sum(i32) from '{path}'").fetchall()[0]
+                assert total == (t.num_rows, sum(t["i32"].to_pylist())), (path, total)
+                assert polars.read_parquet(path, columns=["i32", "text"]).height == t.num_rows, path
             count += 1
     path = os.path.join(folder, "none.parquet")
     columns = pq.ParquetFile(path).metadata.row_group(0)
@@ -184,17 +192,17 @@ def written_by_colkit(folder):
     # A condition over Parquet, by statistics and by value.
     wanted = [row for row in t.to_pylist() if row["i32"] > 2_000_000_000]
     out = os.path.join(folder, "some.arrow")
-    done("convert", path, out, "--where", "i32 > 2000000000")
+    done("convert", "-f", path, out, "--where", "i32 > 2000000000")
     assert read(out).to_pylist() == wanted
     # Streams in and out.
     piped = done("convert", "-", "-", "--to", "parquet", input=open(source, "rb").read()).stdout
     same(pq.read_table(pa.BufferReader(piped)), t, "through pipes")
     # Several files to one, one to several.
     parts = os.path.join(folder, "part-{}.parquet")
-    done("convert", source, parts, "--split-rows", "1100")
+    done("convert", "-f", source, parts, "--split-rows", "1100")
     names = [os.path.join(folder, f"part-{i:05}.parquet") for i in range(3)]
     assert [pq.read_metadata(n).num_rows for n in names] == [1100, 1100, 800]
-    done("convert", *names, out)
+    done("convert", "-f", *names, out)
     same(read(out), t, "parts")
     return count + 4
 
@@ -203,7 +211,7 @@ def ndjson(folder):
     t = table(800, 3).select(["flag", "i32", "i64", "f64", "text", "list", "struct"])
     source, lines = os.path.join(folder, "rows.parquet"), os.path.join(folder, "rows.ndjson")
     pq.write_table(t.replace_schema_metadata(None), source)
-    done("convert", source, lines)
+    done("convert", "-f", source, lines)
     rows = [json.loads(line) for line in open(lines, encoding="utf-8")]
     assert rows == t.to_pylist(), "what colkit writes, Python reads"
     with open(lines, "w", encoding="utf-8") as f:
@@ -211,11 +219,11 @@ def ndjson(folder):
             present = {k: v for k, v in row.items() if v is not None or i % 2}
             f.write(json.dumps(present, ensure_ascii=i % 3 == 0) + ("\r\n" if i % 5 else "\n\n"))
     out = os.path.join(folder, "rows.arrow")
-    done("convert", lines, out)
+    done("convert", "-f", lines, out)
     assert sorted(read(out).to_pylist()[0]) == sorted(t.schema.names)
     for got, want in zip(read(out).to_pylist(), t.to_pylist()):
         assert got == want, (got, want)
-    result = colkit("convert", "-", out, "--from", "ndjson", "--json", input=b'{"a":1}\n{"a":}\n')
+    result = colkit("convert", "-f", "-", out, "--from", "ndjson", "--json", input=b'{"a":1}\n{"a":}\n')
     error = json.loads(result.stderr)["error"]
     assert result.returncode == 1 and error["code"] == "bad_json" and "line 2" in error["part"], error
     return 3

@@ -55,7 +55,7 @@ def vectors(folder):
         want = json.load(open(os.path.join(VECTORS, base + ".json"), encoding="utf-8"))
         target = os.path.join(folder, "out." + extension)
         names = [c["name"] for c in want["columns"]]
-        result = colkit("convert", source, target, *(["--rename-duplicates"] if len(set(names)) < len(names) else []))
+        result = colkit("convert", "-f", source, target, *(["--rename-duplicates"] if len(set(names)) < len(names) else []))
         assert result.returncode == 0, (name, result.stderr)
         rows, columns = values(target)
         assert rows == want["rows"], name
@@ -79,7 +79,7 @@ def csv_cases(folder):
         want = json.load(open(os.path.join(CSV_CASES, name[:-4] + ".json"), encoding="utf-8"))
         for extension in EXTENSIONS:
             target = os.path.join(folder, "csv." + extension)
-            result = colkit("convert", os.path.join(CSV_CASES, name), target)
+            result = colkit("convert", "-f", os.path.join(CSV_CASES, name), target)
             if "error" in want:
                 assert result.returncode == 1, (name, result.stdout, result.stderr)
                 assert "[%s]" % want["error"] in result.stderr, (name, result.stderr)
@@ -153,7 +153,7 @@ def larger_than_memory(folder):
             f.write("%d,%s,%r\n" % (i, names[-1], prices[-1]))
     for extension in EXTENSIONS:
         target = os.path.join(folder, "large." + extension)
-        result = colkit("convert", source, target, "--memory", "4M")
+        result = colkit("convert", "-f", source, target, "--memory", "4M")
         assert result.returncode == 0, result.stderr
         got_rows, columns = values(target)
         bits = ["0x%016x" % struct.unpack("<Q", struct.pack("<d", p))[0] for p in prices]

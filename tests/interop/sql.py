@@ -76,7 +76,7 @@ def main():
         database = duckdb.connect()
         for table in TABLES:
             database.execute(f"CREATE VIEW {table} AS SELECT * FROM '{folder}/{table}.parquet'")
-            run([colkit, "convert", folder / f"{table}.parquet", folder / f"{table}.lance", "--drop-metadata"])
+            run([colkit, "convert", "-f", folder / f"{table}.parquet", folder / f"{table}.lance", "--drop-metadata"])
         tables = [word for table in TABLES for word in ("--table", f"{table}={folder}/{table}.lance")]
         for number in range(1, 23):
             query = QUERIES / f"q{number:02}.sql"
@@ -88,7 +88,7 @@ def main():
             for table in sorted(set(SINGLE.values())) if extension != "parquet" else []:
                 casts = ", ".join(f"CAST({c} AS DOUBLE) AS {c}" for c in DECIMALS[table])
                 query = f"SELECT * REPLACE ({casts}) FROM '{folder}/{table}.parquet'"
-                run([colkit, "sql", query, "--out", folder / f"{table}.{extension}", "--types", "lossy"])
+                run([colkit, "sql", query, "--force", "--out", folder / f"{table}.{extension}", "--types", "lossy"])
             for number, table in SINGLE.items():
                 query = QUERIES / f"q{number:02}.sql"
                 text = run([colkit, "sql", "-f", query, "--as", "csv",

@@ -48,7 +48,7 @@ impl Open for TableFile {
     fn filter(&self, columns: &[&str], range: &Range) -> Result<Answer> {
         let column = self.schema().index_of(range.column)?;
         let bound = |op, value| Predicate::compare(column, op, Value::Int(i128::from(value)));
-        let predicate = Predicate::And(vec![bound(Op::Ge, range.low), bound(Op::Le, range.high)]);
+        let predicate = Predicate::And(vec![bound(Op::Ge, range.low), bound(Op::Le, range.high)]).bind(&self.schema())?;
         let projection = Projection::named(&self.schema(), columns.iter().copied())?;
         let scan = Scan { projection, predicate: Some(predicate), ..Scan::default() };
         Ok(Answer::Arrow59(TableFile::scan(self, &scan)?.collect::<colkit::Result<_>>()?))
@@ -59,7 +59,7 @@ impl Open for TableFile {
 pub fn write(path: &str, batches: &[RecordBatch], prefer: Prefer) -> Result<()> {
     let schema = batches.first().ok_or("no batch")?.schema();
     let format = Lance::new().writing(Writing { prefer, ..Writing::default() });
-    let mut writer = format.writer(schema, Box::new(FileSink::create(path)?), &WriteOptions::default())?;
+    let mut writer = format.writer(schema, Box::new(FileSink::replace(path)?), &WriteOptions::default())?;
     for batch in batches {
         writer.write(batch)?;
     }

@@ -47,7 +47,7 @@ fn convert(from: &str, to: &str, format: &str) -> Result<()> {
     let registry = Registry::default();
     let target = registry.named(format, &TextReading::default())?;
     let prepared = Conversion { inputs: vec![Input::path(from)?], ..Conversion::default() }.prepare(target)?;
-    prepared.write(Box::new(FileSink::create(to)?))?;
+    prepared.write(Box::new(FileSink::replace(to)?))?;
     Ok(())
 }
 
@@ -77,7 +77,7 @@ fn packing(bench: &Bench, contest: &mut Contest, name: &str) -> Result<()> {
             let (source, out) = (source.clone(), out(ending));
             Entry::new(label, move |_| {
                 let options = PackOptions { aim, effort, ..PackOptions::default() };
-                pack(&FileSource::open(&source)?, Box::new(FileSink::create(&out)?), &options)?;
+                pack(&FileSource::open(&source)?, Box::new(FileSink::replace(&out)?), &options)?;
                 Ok(Answer::File(out.clone()))
             })
         };
@@ -174,7 +174,7 @@ fn queries(bench: &Bench, contest: &mut Contest) -> Result<()> {
     let (packed, zst, parquet) =
         (bench.file("trades.csv", ".at1"), bench.file("trades.csv", ".zst"), bench.file("trades.csv", ".parquet"));
     if !std::fs::exists(&packed)? {
-        pack(&FileSource::open(&source)?, Box::new(FileSink::create(&packed)?), &PackOptions::default())?;
+        pack(&FileSource::open(&source)?, Box::new(FileSink::replace(&packed)?), &PackOptions::default())?;
     }
     if !std::fs::exists(&zst)? {
         std::fs::write(&zst, zstd::encode_all(std::fs::read(&source)?.as_slice(), 3)?)?;
@@ -200,7 +200,7 @@ fn queries(bench: &Bench, contest: &mut Contest) -> Result<()> {
             let (path, condition) = (path.to_owned(), condition.clone());
             Entry::new(label, move |_| {
                 let file = colkit::open(&path)?;
-                let predicate = Some(colkit::Predicate::parse(&condition, &file.schema())?);
+                let predicate = Some(colkit::Predicate::parse(&condition, &file.schema())?.bind(&file.schema())?);
                 let projection = Projection::named(&file.schema(), columns)?;
                 let scan = Scan { projection, predicate, ..Scan::default() };
                 let batches = file.scan(&scan)?.collect::<colkit::Result<Vec<_>>>()?;

@@ -10,9 +10,9 @@
 #![allow(clippy::print_stdout, reason = "a program, not a library")]
 
 use bytes::Bytes;
-use colkit_at1::{Aim, Codec, Effort, PackOptions, pack, pack_bundle};
+use colkit_at1::{Aim, BundleFile, Codec, Effort, PackOptions, pack, pack_bundle};
 use colkit_core::drive::parallel;
-use colkit_core::{Error, FileSink, Result, Source, available_threads};
+use colkit_core::{Error, FileSink, Result, available_threads};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -184,7 +184,7 @@ fn main() -> Result<()> {
     texts.dedup_by(|a, b| a.0 == b.0);
     let texts: Vec<(Bytes, bool)> = texts.into_iter().map(|(text, own)| (text.into(), own)).collect();
     let save = |path: PathBuf, text: &Bytes, options: &PackOptions| {
-        let summary = pack(text, Box::new(FileSink::create(&path)?), options)?;
+        let summary = pack(text, Box::new(FileSink::replace(&path)?), options)?;
         if options.codec.is_some_and(|codec| codec != summary.codec) {
             return Err(
                 Error::data("codec_not_used", "the codec could not hold the text").file(path.display().to_string())
@@ -209,15 +209,15 @@ fn main() -> Result<()> {
         }
     }
 
-    let mut files: Vec<(String, Arc<dyn Source>)> = Vec::new();
+    let mut files = Vec::new();
     for (i, (text, _)) in texts.iter().take(200).enumerate() {
         let name = format!("{}/deep/{i}.txt", i % 3);
         let path = to.join("bundle").join(&name);
         std::fs::create_dir_all(path.parent().unwrap_or(to))?;
         std::fs::write(path, text)?;
-        files.push((name, Arc::new(text.clone())));
+        files.push(BundleFile { name, source: Arc::new(text.clone()), attributes: Default::default() });
     }
-    pack_bundle(&files, Box::new(FileSink::create(to.join("bundle.at1"))?), &PackOptions::default())?;
+    pack_bundle(&files, &[], Box::new(FileSink::replace(to.join("bundle.at1"))?), &PackOptions::default())?;
     println!("{} texts", texts.len() + 1);
     Ok(())
 }

@@ -17,7 +17,7 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 fn one(from: &Path, to: &Path) -> Outcome<()> {
     let limits = Limits { memory: 2 << 30, ..Limits::default() };
     let options = RestoreOptions { limits, ..RestoreOptions::default() };
-    restore(&FileSource::open(from)?, Box::new(FileSink::create(to)?), &options).map_err(|e| e.to_string())?;
+    restore(&FileSource::open(from)?, Box::new(FileSink::replace(to)?), &options).map_err(|e| e.to_string())?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@
 use crate::cursor::split_uv;
 use crate::output::Output;
 use bytes::Bytes;
-use colkit_core::{Error, Result};
+use colkit_core::{Error, Result, memory};
 use liblzma::stream::{Action, Status, Stream as Xz};
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, find_frame_compressed_size, get_frame_content_size};
 
@@ -94,7 +94,7 @@ impl Backend {
 
 /// The error for streams that are larger than the memory they may take.
 pub fn too_large(asked: u64, limit: u64) -> Error {
-    Error::limit("unpacking", format!("{asked} bytes of memory"), limit).hint("raise the memory limit")
+    Error::limit("unpacking", format!("{asked} bytes of memory"), limit).hint(memory::HINT)
 }
 
 fn xz_error(message: &str) -> Error {
@@ -169,6 +169,7 @@ fn failed_xz(e: liblzma::stream::Error) -> Error {
         liblzma::stream::Error::MemLimit => {
             Error::limit("the dictionary of an xz stream", "more memory", format!("{XZ_MEMORY} bytes"))
         }
+        liblzma::stream::Error::Mem => Error::limit("the dictionary of an xz stream", "more memory", "what there is"),
         e => xz_error(&e.to_string()).caused_by(e),
     }
 }

@@ -12,6 +12,7 @@ pub mod osm;
 pub mod queryable;
 pub mod shape;
 pub mod ssh;
+pub mod typing;
 pub mod vcf;
 
 use crate::container::Codec;

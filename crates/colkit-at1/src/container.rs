@@ -12,6 +12,7 @@
 //! published framing. The two cannot be confused: xz begins with FD.
 
 use crate::backend::{Backend, XZ_MAGIC};
+use crate::checksum::is_one_bit_off;
 use crate::stream_set::{Entry, Next, SetWalk, read_uv};
 use bytes::Bytes;
 use colkit_core::{ByteRange, Error, Limits, Machine, Result, Step};
@@ -23,6 +24,13 @@ pub enum Framing {
     Reference,
     /// Without one: always xz, as the published text has it.
     Published,
+}
+
+impl Codec {
+    /// Whether whole-file containers of it can be read in parts.
+    pub fn is_queryable(self) -> bool {
+        matches!(self, Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2)
+    }
 }
 
 impl Framing {
@@ -154,6 +162,8 @@ pub enum Content {
         chunk_lines: u64,
         /// Where the first frame begins.
         start: u64,
+        /// What stands before it.
+        head: Bytes,
         /// The frames.
         frames: Vec<Frame>,
     },
@@ -180,6 +190,14 @@ impl Container {
         matches!(self.content, Content::Frames { .. })
     }
 
+    /// What the checksums of a frame cover besides the frame: the first one's what stands before it.
+    pub fn head_of_frame(&self, number: usize) -> &[u8] {
+        match &self.content {
+            Content::Frames { head, .. } if number == 0 => head,
+            _ => &[],
+        }
+    }
+
     /// The entries of a whole-file stream set; none for other contents.
     pub fn entries(&self) -> &[Entry] {
         match &self.content {
@@ -197,6 +215,8 @@ pub const TRAILER_MAGIC: [u8; 4] = [0xA1, 0x53, 0x36, 0x01];
 pub const HEAD: u64 = 5;
 /// What is read first: the head, and as much of a payload as tells its framing.
 const FIRST_READ: u64 = HEAD + 6;
+/// What is read at a time to find frames.
+const FRAME_READ: u64 = 4 << 10;
 
 /// Walks through a file of a known size.
 pub struct Walk {
@@ -216,7 +236,7 @@ enum State {
     Head,
     Streams { head: Head, walk: SetWalk, waiting: Option<Entry>, fetched: u64, entries: Vec<Entry> },
     ChunkLines(Head),
-    Frames { head: Head, chunk_lines: u64, start: u64, at: u64, frames: Vec<Frame> },
+    Frames { head: Head, chunk_lines: u64, before: Bytes, at: u64, frames: Vec<Frame> },
     Done,
 }
 
@@ -265,6 +285,12 @@ impl Walk {
         if codec == Codec::Bundle && magic.ends_with(&[3]) {
             return Err(Error::corrupt("bad_codec", "a streaming container cannot be a bundle").at(4).part("header"));
         }
+        if codec != Codec::Bundle && tail.last_chunk::<4>().is_some_and(|mark| is_one_bit_off(mark, &TRAILER_MAGIC)) {
+            // Taken for the end of the content, a damaged trailer would be restored with it.
+            return Err(Error::corrupt("bad_trailer", "the mark of the trailer is damaged: one bit of it is another")
+                .at(self.size - 4)
+                .part("trailer"));
+        }
         // A bundle has no trailer of its own; its last bytes may be the trailer of its last entry.
         let trailer = match tail.split_last_chunk::<4>() {
             Some((hash, &TRAILER_MAGIC)) if codec != Codec::Bundle => <[u8; 32]>::try_from(hash).ok(),
@@ -295,25 +321,28 @@ impl Walk {
                     Ok(Advance::Need(self.range(HEAD, n, head.body_end)))
                 }
                 Ok((chunk_lines, length)) => {
-                    let start = HEAD + length;
-                    Ok(Advance::Go(State::Frames { head, chunk_lines, start, at: start, frames: Vec::new() }))
+                    let at = HEAD + length;
+                    let before = usize::try_from(at).ok().and_then(|at| self.at_hand(0).get(..at)).unwrap_or_default();
+                    let before = Bytes::copy_from_slice(before);
+                    Ok(Advance::Go(State::Frames { head, chunk_lines, before, at, frames: Vec::new() }))
                 }
             },
-            State::Frames { head, chunk_lines, start, at, mut frames } => {
+            State::Frames { head, chunk_lines, before, at, mut frames } => {
                 if at == head.body_end {
-                    let content = Content::Frames { chunk_lines, start, frames };
+                    let content = Content::Frames { chunk_lines, start: before.len() as u64, head: before, frames };
                     return Ok(Advance::Done(self.container(head, content)));
                 }
                 match read_frame(self.at_hand(at), at, head.body_end)? {
                     Err(n) => {
-                        self.state = State::Frames { head, chunk_lines, start, at, frames };
-                        Ok(Advance::Need(self.range(at, n, head.body_end)))
+                        self.state = State::Frames { head, chunk_lines, before, at, frames };
+                        // Frames may be as short as their headers: those that follow come with this one.
+                        Ok(Advance::Need(self.range(at, n.max(FRAME_READ), head.body_end)))
                     }
                     Ok(frame) => {
                         frames.push(frame);
                         let held = (frames.len() * size_of::<Frame>()) as u64;
-                        Limits::check("the list of frames", held, self.memory)?;
-                        Ok(Advance::Go(State::Frames { head, chunk_lines, start, at: frame.payload.end(), frames }))
+                        Limits::check_memory("the list of frames", held, self.memory)?;
+                        Ok(Advance::Go(State::Frames { head, chunk_lines, before, at: frame.payload.end(), frames }))
                     }
                 }
             }
@@ -337,6 +366,7 @@ impl Walk {
                 return Ok(Advance::Need(range));
             };
             entry.packed = Some(self.window.1.slice_ref(data));
+            walk.took(&entry);
             entries.push(entry);
         }
         match walk.next(self.at_hand(walk.at()))? {
@@ -347,14 +377,18 @@ impl Walk {
             }
             Next::Entry(entry) if (self.want)(head.codec, &entry) => {
                 fetched = fetched.saturating_add(entry.data.len());
-                Limits::check("the packed streams of a file", fetched, self.memory)?;
+                Limits::check_memory("the packed streams of a file", fetched, self.memory)?;
                 Ok(Advance::Go(State::Streams { head, walk, waiting: Some(entry), fetched, entries }))
             }
             Next::Entry(entry) => {
+                walk.took(&entry);
                 entries.push(entry);
                 Ok(Advance::Go(State::Streams { head, walk, waiting: None, fetched, entries }))
             }
-            Next::End => Ok(Advance::Done(self.container(head, Content::Streams(entries)))),
+            Next::End => {
+                walk.check(&entries)?;
+                Ok(Advance::Done(self.container(head, Content::Streams(entries))))
+            }
         }
     }
 }
@@ -408,7 +442,7 @@ impl Machine for Walk {
                     let content = Content::Raw(Payload::parse(start, body)?);
                     return Ok(Step::Ready(self.container(head, content)));
                 } else {
-                    let walk = SetWalk::new(body);
+                    let walk = SetWalk::new(body, self.at_hand(0).first_chunk::<5>().map_or(&[][..], |head| head));
                     State::Streams { head, walk, waiting: None, fetched: 0, entries: Vec::new() }
                 }
             }

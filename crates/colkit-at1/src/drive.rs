@@ -25,7 +25,7 @@ pub struct Means {
     pub output: u64,
 }
 
-/// Bytes of output that wait to be taken at most (and one chunk more for each piece).
+/// Bytes of output that wait to be taken at most (and one chunk more for each piece), however much memory there is.
 const WAITING: usize = 64 << 20;
 
 /// Does all pieces and gives their output to `take`, in order.
@@ -44,6 +44,7 @@ pub fn in_order<'a>(
         changed: Condvar::new(),
         means,
         window: means.threads.saturating_add(2),
+        waiting: usize::try_from(means.memory / 4).unwrap_or(usize::MAX).min(WAITING),
     };
     std::thread::scope(|scope| {
         for started in 0..means.threads {
@@ -95,6 +96,8 @@ struct Crew<I> {
     means: Means,
     /// Pieces that may be started and not yet consumed.
     window: usize,
+    /// Bytes of output that may wait to be taken.
+    waiting: usize,
 }
 
 struct State {
@@ -224,7 +227,7 @@ impl<'a, I: Iterator<Item = Piece<'a>> + Send> Behind for Desk<'_, I> {
                 return Err(Error::request("stopped", "the work was stopped"));
             }
             let Some(queue) = state.queue(self.number) else { return Ok(()) };
-            if queue.bytes < WAITING / self.crew.window {
+            if queue.bytes < self.crew.waiting / self.crew.window {
                 queue.bytes += bytes.len();
                 queue.chunks.push_back(bytes);
                 drop(state);

@@ -34,7 +34,7 @@ impl Format for At1 {
     }
 
     fn sniff(&self, head: &[u8], _: &[u8]) -> bool {
-        matches!(head, [b'A', b'T', b'1', 2 | 3, ..])
+        is_at1(head)
     }
 
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
@@ -50,6 +50,11 @@ impl Format for At1 {
     fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
         Ok(Box::new(At1Writer::new(schema, sink, options)?))
     }
+}
+
+/// Whether a file begins like this.
+pub fn is_at1(head: &[u8]) -> bool {
+    matches!(head, [b'A', b'T', b'1', 2 | 3, ..])
 }
 
 /// Which streams are fetched to see the table: those that hold its shape, or all if it must be unpacked as a whole.
@@ -91,7 +96,7 @@ impl Open {
                     self.resident(container, rows)
                 }
                 Codec::Bundle => {
-                    crate::codec::bundle::names(&Streams::unpack(entries, self.limits.memory)?, entries)?;
+                    crate::codec::bundle::Manifest::of(&Streams::unpack(entries, self.limits.memory)?, entries)?;
                     Ok(Step::Ready(Arc::new(Opaque(self.file(container)))))
                 }
                 _ => Ok(Step::Ready(Arc::new(Opaque(self.file(container))))),
@@ -99,7 +104,7 @@ impl Open {
             Content::Frames { frames, .. } if Collector::knows(codec) => {
                 let ranges: Vec<ByteRange> = frames.iter().map(|f| f.payload).filter(|r| !r.is_empty()).collect();
                 let packed = ranges.iter().map(|r| r.len()).fold(0u64, u64::saturating_add);
-                Limits::check("the frames of a file", packed, self.limits.memory)?;
+                Limits::check_memory("the frames of a file", packed, self.limits.memory)?;
                 if ranges.is_empty() {
                     return self.frames(container, Vec::new());
                 }
@@ -123,18 +128,18 @@ impl Open {
         let mut rows = Collector::new(container.codec, &self.limits);
         let mut got = got.into_iter();
         if let Content::Frames { frames, .. } = &container.content {
-            for frame in frames {
+            for (number, frame) in frames.iter().enumerate() {
                 let bytes = if frame.payload.is_empty() { Bytes::new() } else { got.next().unwrap_or_default() };
-                self.frame(frame, &bytes, &mut rows)
+                self.frame(frame, container.head_of_frame(number), &bytes, &mut rows)
                     .map_err(|e| e.at(frame.payload.start()).part(format!("frame at byte {}", frame.header.start())))?;
             }
         }
         self.resident(container, rows)
     }
 
-    fn frame(&self, frame: &Frame, bytes: &Bytes, rows: &mut Collector) -> Result<()> {
+    fn frame(&self, frame: &Frame, head: &[u8], bytes: &Bytes, rows: &mut Collector) -> Result<()> {
         if frame.structured {
-            let entries = entries_in(bytes, frame.payload.start())?;
+            let entries = entries_in(bytes, frame.payload.start(), head)?;
             return rows.push(&Streams::unpack(&entries, self.limits.memory)?);
         }
         let payload = Payload::parse(bytes.get(..bytes.len().min(6)).unwrap_or_default(), frame.payload)?;

@@ -1,12 +1,14 @@
 //! The AT-1 format (`.at1`): text kept smaller than xz keeps it, restored byte for byte, queried while packed.
 //!
-//! [`restore`] gives the original bytes back, whatever the codec; [`entries`] and [`restore_bundle`] do so for bundles.
+//! [`restore`] gives the original bytes back, whatever the codec; [`Bundle`] and [`restore_entries`] do so for bundles.
 //! [`pack`] makes such a file of any file, never larger than xz would and always exact; [`pack_bundle`] of several.
 //! [`At1`] shows the same files as tables: [`colkit_core::TableFile`] reads them by row group and column.
 
 #![forbid(unsafe_code)]
 
 mod backend;
+mod bundle;
+mod checksum;
 mod codec;
 mod container;
 mod cursor;
@@ -19,12 +21,14 @@ mod pack;
 mod restore;
 mod stream_set;
 mod table;
+mod text;
 mod writer;
 
+pub use bundle::{Bundle, BundleEntry, BundleFile, is_bundle, pack_bundle, restore_entries, unportable_names};
 pub use container::Codec;
+pub use encode::bundle::MOST_FILES;
 pub use encode::compress::Effort;
 pub use format::At1;
-pub use pack::{Aim, PackOptions, PackSummary, pack, pack_bundle};
-pub use restore::{
-    BundleEntry, Integrity, RestoreOptions, Restored, entries, is_bundle, restore, restore_bundle, restore_with,
-};
+pub use pack::{Aim, PackOptions, PackSummary, pack};
+pub use restore::{Integrity, RestoreOptions, Restored, restore, restore_with};
+pub use text::{PackedText, TextReader};

@@ -83,7 +83,7 @@ pub struct InMemory {
 
 impl Behind for InMemory {
     fn hand_on(&mut self, bytes: Vec<u8>) -> Result<()> {
-        Limits::check("restoring in memory", (self.bytes.len() + bytes.len()) as u64, self.limit)?;
+        Limits::check_memory("restoring in memory", (self.bytes.len() + bytes.len()) as u64, self.limit)?;
         self.bytes.extend(bytes);
         Ok(())
     }

@@ -17,14 +17,13 @@ use crate::encode::qcolumnar::Qcolumnar;
 use crate::encode::qjson::{self, Qjson};
 use crate::encode::set::Stream;
 use crate::encode::sniff::{self, Plan};
-use crate::encode::spool::{Chunks, Parts, Spool};
-use crate::encode::whole::{Set, head, streaming_head, trailer};
+use crate::encode::spool::{Chunks, Parts, Spool, each_piece};
+use crate::encode::whole::{Set, head, streaming_head, trailer, whole_file};
 use crate::encode::{binary, json, lines, log, osm, put, ssh, vcf};
 use crate::restore::{Integrity, RestoreOptions, restore_with};
 use colkit_core::{ByteRange, Class, Error, Result, Sink, Source, available_threads};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// What matters most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +42,8 @@ pub struct PackOptions {
     pub codec: Option<Codec>,
     /// What matters most.
     pub aim: Aim,
+    /// It is a table in text, by its name: codecs that would show something else of it are not chosen.
+    pub is_table: bool,
     /// How hard to try.
     pub effort: Effort,
     /// Write frames even if the file is small. Long files are written in frames anyway, unless they are queryable.
@@ -60,6 +61,7 @@ impl Default for PackOptions {
         PackOptions {
             codec: None,
             aim: Aim::default(),
+            is_table: false,
             effort: Effort::default(),
             stream: false,
             threads: available_threads(),
@@ -155,12 +157,10 @@ pub(crate) fn pack_verified(source: &dyn Source, options: &PackOptions) -> Resul
 
 fn hash(source: &dyn Source) -> Result<[u8; 32]> {
     let mut hash = Sha256::new();
-    let mut at = 0;
-    while at < source.size() {
-        let range = ByteRange::between(at, source.size().min(at + (1 << 20)));
-        hash.update(&source.read(range)?);
-        at = range.end();
-    }
+    each_piece(source, |piece| {
+        hash.update(piece);
+        Ok(())
+    })?;
     Ok(hash.finalize().into())
 }
 
@@ -191,6 +191,12 @@ impl Packer<'_> {
         let mut plans = sniff::plans(&start, queryable);
         if self.options.stream {
             plans.retain(|p| !p.is_queryable());
+        }
+        if self.options.is_table {
+            plans.retain(|p| p.is_table());
+            if plans.is_empty() {
+                plans.push(sniff::plan_for(Codec::Columnar, &start));
+            }
         }
         for length in SAMPLES {
             if plans.len() > 1 && (length == SAMPLES[0] || length * 16 <= self.source.size()) {
@@ -280,9 +286,7 @@ impl Packer<'_> {
         } else {
             self.set(plan, &self.read(0, size)?)?
         };
-        let mut body = Parts::default();
-        body.push_bytes(head(plan.codec()));
-        body.append(set.pack(effort, threads)?);
+        let body = whole_file(plan.codec(), set, effort, threads)?;
         Ok(Packed { codec: plan.codec(), streaming: false, body })
     }
 
@@ -322,21 +326,25 @@ impl Packer<'_> {
         }
     }
 
-    /// Structured frames, one after another; any that is smaller raw is written raw.
+    /// Structured frames, one after another; any that is smaller raw is written raw, but the first: its checksums cover what
+    /// stands before it.
     fn frames(&self, plan: Plan) -> Result<Packed> {
         let PackOptions { effort, threads, .. } = *self.options;
         let mut spool = Spool::new(self.options.spool_bytes(), self.options.spill_folder.clone());
-        spool.write(&streaming_head(plan.codec()))?;
+        let mut head = streaming_head(plan.codec());
+        spool.write(&head)?;
         let mut frames = Frames::new(self.source, plan, self.options)?;
-        let mut first = true;
-        while let Some((plan, text)) = frames.next(first)? {
-            first = false;
+        while let Some((plan, text)) = frames.next(!head.is_empty())? {
             let set = match plan {
                 Plan::Other(Codec::Embed) => binary::encode_array(&text, frames.header_of(&text), frames.width).into(),
                 plan => self.set(plan, &text)?,
             };
-            let structured = set.pack(effort, threads)?;
-            let raw = raw_if_smaller(&text, structured.size(), self.options)?;
+            let structured = set.pack(&head, effort, threads)?;
+            let raw = match head.is_empty() {
+                true => raw_if_smaller(&text, structured.size(), self.options)?,
+                false => None,
+            };
+            head.clear();
             let (method, payload) = match raw {
                 Some(raw) => (1, raw),
                 None => (0, structured.read(ByteRange::between(0, structured.size()))?.to_vec()),
@@ -366,7 +374,10 @@ impl Packer<'_> {
         while at < size {
             let starts: Vec<u64> = (0..AT_ONCE).map(|i| at + i * frame).filter(|start| *start < size).collect();
             at += AT_ONCE * frame;
-            let pack = |start| raw_payload(&self.read(start, frame)?, effort);
+            let pack = |start| {
+                let text = self.read(start, frame)?;
+                self_checking(raw_payload(&text, effort)?, &text)
+            };
             for payload in colkit_core::drive::parallel::map(starts, self.options.threads.min(4), pack)? {
                 put_frame(1, &payload, &mut spool)?;
             }
@@ -466,6 +477,16 @@ fn raw_payload(text: &[u8], effort: Effort) -> Result<Vec<u8>> {
     Ok([&[way.0.id()][..], &way.1].concat())
 }
 
+/// A raw payload of a frame: not stored. Frames are read as parts of a table, without the hash of the whole, so they must
+/// check themselves, as xz and zstd do.
+fn self_checking(payload: Vec<u8>, text: &[u8]) -> Result<Vec<u8>> {
+    if payload.first() != Some(&Backend::Stored.id()) {
+        return Ok(payload);
+    }
+    let (backend, bytes) = compress::Way::Zstd(1).pack(text)?;
+    Ok([&[backend.id()][..], &bytes].concat())
+}
+
 /// Below this RAW is tried, not estimated.
 const ESTIMATE: usize = 512 << 10;
 
@@ -509,13 +530,14 @@ fn raw_size(text: &[u8], options: &PackOptions) -> Result<RawSize> {
     Ok(RawSize::About(u64::try_from(expected).unwrap_or(u64::MAX)))
 }
 
-/// The raw payload of a text, if it is smaller than `size`.
+/// The raw payload of a frame of this text, if it is smaller than `size`.
 fn raw_if_smaller(text: &[u8], size: u64, options: &PackOptions) -> Result<Option<Vec<u8>>> {
     let payload = match raw_size(text, options)? {
         RawSize::Packed(payload) => payload,
         about if about.is_more_than(size) => return Ok(None),
         RawSize::About(_) => raw_payload(text, options.effort)?,
     };
+    let payload = self_checking(payload, text)?;
     Ok((payload.len() as u64 <= size).then_some(payload))
 }
 
@@ -581,16 +603,4 @@ impl<'a> Frames<'a> {
         };
         Ok(self.chunks.next()?.map(|text| (plan, text)))
     }
-}
-
-/// Packs several files into one. Names are relative, with `/` between segments.
-pub fn pack_bundle(
-    files: &[(String, Arc<dyn Source>)],
-    mut sink: Box<dyn Sink>,
-    options: &PackOptions,
-) -> Result<Vec<(String, PackSummary)>> {
-    let (file, summaries) = crate::encode::bundle::pack(files, options)?;
-    file.copy_to(sink.as_mut())?;
-    sink.commit()?;
-    Ok(summaries)
 }

@@ -11,19 +11,17 @@
 //! Everything unpacked is within [`Limits::memory`], the output within [`Limits::output_bytes`].
 
 use crate::backend::Unpacker;
+use crate::codec;
 use crate::codec::columnar::Chunks;
 use crate::codec::queryable::Queryable;
 use crate::codec::shape::is_stored_blocks;
-use crate::codec::{self, bundle};
 use crate::container::{Codec, Container, Content, Frame, Payload, Walk};
 use crate::drive::{Means, Piece, in_order};
 use crate::output::Output;
 use crate::stream_set::{Entry, Streams, entries_in, total_raw_size};
-use bytes::Bytes;
 use colkit_core::drive::{blocking, parallel};
 use colkit_core::{ByteRange, Error, Limits, Result, Sink, Source, available_threads};
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
 
 /// What to make of the hash at the end of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,7 +121,7 @@ pub(crate) fn wanted(codec: Codec, entry: &Entry) -> bool {
 /// Local files and stores alike deliver this much in one go.
 const PREFETCH: u64 = 64 << 10;
 
-fn walk(source: &dyn Source, limits: &Limits) -> Result<Container> {
+pub(crate) fn walk(source: &dyn Source, limits: &Limits) -> Result<Container> {
     blocking::run(Box::new(Walk::new(source.size(), PREFETCH, limits, wanted)), source)
 }
 
@@ -142,11 +140,11 @@ fn run(
         }
         Content::Frames { frames, .. } => {
             let codec = container.codec;
-            let piece = |f: &Frame| -> Piece<'_> {
-                let frame = *f;
-                Box::new(move |out| print_frame(codec, frame, source, out))
+            let piece = |(number, f): (usize, &Frame)| -> Piece<'_> {
+                let (frame, head) = (*f, container.head_of_frame(number));
+                Box::new(move |out| print_frame(codec, frame, head, source, out))
             };
-            in_order(frames.iter().map(piece), means, take)
+            in_order(frames.iter().enumerate().map(piece), means, take)
         }
         Content::Streams(entries) => {
             let held = total_raw_size(entries, limits.memory)?;
@@ -213,18 +211,24 @@ fn raw(payload: Payload, source: &dyn Source, out: &mut Output<'_>) -> Result<()
     unpacking.finish(out)
 }
 
-/// A frame: a payload, or a stream set of its own.
-pub(crate) fn print_frame(codec: Codec, frame: Frame, source: &dyn Source, out: &mut Output<'_>) -> Result<()> {
+/// A frame: a payload, or a stream set of its own, whose checksums cover `head` too.
+pub(crate) fn print_frame(
+    codec: Codec,
+    frame: Frame,
+    head: &[u8],
+    source: &dyn Source,
+    out: &mut Output<'_>,
+) -> Result<()> {
     let located = |e: Error| e.at(frame.payload.start()).part(format!("frame at byte {}", frame.header.start()));
     if !frame.structured {
-        let head = ByteRange::between(frame.payload.start(), frame.payload.end().min(frame.payload.start() + 6));
-        let payload = Payload::parse(&source.read(head)?, frame.payload).map_err(located)?;
+        let start = ByteRange::between(frame.payload.start(), frame.payload.end().min(frame.payload.start() + 6));
+        let payload = Payload::parse(&source.read(start)?, frame.payload).map_err(located)?;
         return raw(payload, source, out).map_err(located);
     }
     out.hold(frame.payload.len())?;
     let bytes = source.read(frame.payload)?;
     let restore = |out: &mut Output<'_>| {
-        let entries = entries_in(&bytes, frame.payload.start())?;
+        let entries = entries_in(&bytes, frame.payload.start(), head)?;
         let held = total_raw_size(&entries, u64::MAX)?.saturating_add(frame.payload.len());
         out.hold(held)?;
         codec::restore(codec, &Streams::unpack(&entries, held)?, &entries, held, out)
@@ -271,86 +275,4 @@ fn queryable(
         Box::new(move |out| lines.print(run, &read, 0, out))
     };
     in_order(runs.map(piece), means, take)
-}
-
-/// A file in a bundle.
-#[derive(Clone)]
-pub struct BundleEntry {
-    /// Its checked name: relative, `/` between segments.
-    pub name: String,
-    /// The packed file.
-    pub source: Arc<dyn Source>,
-}
-
-/// Whether a file is a bundle, by its first bytes.
-pub fn is_bundle(head: &[u8]) -> bool {
-    head.starts_with(&[b'A', b'T', b'1', 2, 12])
-}
-
-/// The files in a bundle. All names have been checked; nothing has been restored.
-pub fn entries(source: &Arc<dyn Source>, limits: &Limits) -> Result<Vec<BundleEntry>> {
-    let container = walk(source.as_ref(), limits)?;
-    if container.codec != Codec::Bundle {
-        return Err(Error::request("not_a_bundle", format!("the file is not a bundle but {}", container.codec.name())));
-    }
-    let entries = container.entries();
-    let streams = Streams::unpack(entries, limits.memory)?;
-    let names = bundle::names(&streams, entries)?;
-    let open = |(i, name): (usize, String)| {
-        let stream = format!("e{i}");
-        let stored = entries.iter().find(|e| e.name == stream && e.packed.is_none()).map(|e| e.data);
-        let source: Arc<dyn Source> = match stored {
-            Some(range) => Arc::new(Part { whole: source.clone(), range }),
-            None => Arc::new(streams.bytes(&stream)),
-        };
-        BundleEntry { name, source }
-    };
-    Ok(names.into_iter().enumerate().map(open).collect())
-}
-
-/// Restores all files of a bundle. `create` makes the sink for a name; the sinks are committed once every file was
-/// right, so that a damaged bundle leaves nothing behind.
-pub fn restore_bundle(
-    source: &Arc<dyn Source>,
-    options: &RestoreOptions,
-    create: &mut dyn FnMut(&str) -> Result<Box<dyn Sink>>,
-) -> Result<Vec<(String, Restored)>> {
-    let mut left = RestoreOptions { limits: options.limits.of_file(source.size()), ..options.clone() };
-    let mut done = Vec::new();
-    for entry in entries(source, &options.limits)? {
-        let named = |e: Error| e.part(format!("entry {:?}", entry.name));
-        if is_bundle(&entry.source.read(ByteRange::between(0, entry.source.size().min(5)))?) {
-            return Err(bundle::nested(&entry.name));
-        }
-        let mut sink = create(&entry.name)?;
-        let restored = restore_with(entry.source.as_ref(), &left, &mut |bytes| sink.write(bytes)).map_err(named)?;
-        left.limits.output_bytes -= restored.bytes;
-        done.push((entry.name, restored, sink));
-    }
-    done.into_iter()
-        .map(|(name, restored, sink)| {
-            sink.commit()?;
-            Ok((name, restored))
-        })
-        .collect()
-}
-
-/// A part of a source, as a source.
-struct Part {
-    whole: Arc<dyn Source>,
-    range: ByteRange,
-}
-
-impl Source for Part {
-    fn size(&self) -> u64 {
-        self.range.len()
-    }
-
-    fn read(&self, range: ByteRange) -> Result<Bytes> {
-        let moved = ByteRange::at(self.range.start().saturating_add(range.start()), range.len())?;
-        if !self.range.contains(moved) {
-            return Err(Error::corrupt("truncated", format!("bytes {range} of an entry of {} bytes", self.size())));
-        }
-        self.whole.read(moved)
-    }
 }

@@ -15,12 +15,14 @@
 //! Streams form a map: order is free, unknown names are ignored, a missing stream is empty.
 
 use crate::backend::{Backend, XZ_MAGIC, too_large};
+use crate::checksum::{self, Opened};
 use crate::container::Framing;
 use crate::cursor::{Cells, Cursor, Place, split_uv};
 use bytes::Bytes;
 use colkit_core::{ByteRange, Error, Result};
 
-const MAX_STREAMS: u64 = 256;
+/// Streams of a set at most.
+pub const MAX_STREAMS: u64 = 256;
 const MAX_NAME: u64 = 31;
 /// The length of the xz stream of nothing.
 const SMALLEST_XZ: u64 = 32;
@@ -102,12 +104,13 @@ pub struct SetWalk {
     end: u64,
     left: Option<u64>,
     names: Vec<String>,
+    sum: Opened,
 }
 
 impl SetWalk {
-    /// The set that fills `range` of the file.
-    pub fn new(range: ByteRange) -> Self {
-        SetWalk { at: range.start(), end: range.end(), left: None, names: Vec::new() }
+    /// The set that fills `range` of the file, after `head`.
+    pub fn new(range: ByteRange, head: &[u8]) -> Self {
+        SetWalk { at: range.start(), end: range.end(), left: None, names: Vec::new(), sum: Opened::after(head) }
     }
 
     /// The offset of what comes next.
@@ -132,7 +135,9 @@ impl SetWalk {
                 Ok((count, length)) => {
                     self.left = Some(count);
                     self.at += length;
-                    bytes = usize::try_from(length).ok().and_then(|n| bytes.get(n..)).unwrap_or_default();
+                    let (read, rest) = bytes.split_at_checked(usize::try_from(length).unwrap_or(0)).unwrap_or_default();
+                    self.sum.header(read);
+                    bytes = rest;
                     count
                 }
             },
@@ -148,9 +153,20 @@ impl SetWalk {
         if let Next::Entry(entry) = &step {
             self.left = Some(left - 1);
             self.at = entry.data.end();
+            self.sum.header(bytes.get(..entry.header.len_usize()?).unwrap_or_default());
             self.names.push(entry.name.clone());
         }
         Ok(step)
+    }
+
+    /// Adds the stream that came last to the checksum, with its data if that was fetched.
+    pub fn took(&mut self, entry: &Entry) {
+        self.sum.stream(entry);
+    }
+
+    /// Compares the checksum of what was walked through, if there is one.
+    pub fn check(&self, entries: &[Entry]) -> Result<()> {
+        self.sum.clone().check(entries)
     }
 
     fn entry(&self, bytes: &[u8]) -> Result<Next> {
@@ -174,6 +190,9 @@ impl SetWalk {
         else {
             return Ok(Next::More(needed));
         };
+        if checksum::is_damaged_name(name) {
+            return Err(self.corrupt("bad_name", format!("a name that is {:?} but for one bit", checksum::NAME)));
+        }
         let name = std::str::from_utf8(name).map_err(|_| self.corrupt("bad_name", "a stream's name is not UTF-8"))?;
         if self.names.iter().any(|n| n == name) {
             return Err(self.corrupt("duplicate_stream", format!("there are two streams called {name:?}")));
@@ -209,17 +228,18 @@ impl SetWalk {
 }
 
 /// The entries of a set that is in memory, as the frames of a streaming container are. `offset` is where it lies in
-/// the file.
-pub fn entries_in(bytes: &Bytes, offset: u64) -> Result<Vec<Entry>> {
-    let mut walk = SetWalk::new(ByteRange::at(offset, bytes.len() as u64)?);
+/// the file, `head` what its checksums cover besides it.
+pub fn entries_in(bytes: &Bytes, offset: u64, head: &[u8]) -> Result<Vec<Entry>> {
+    let mut walk = SetWalk::new(ByteRange::at(offset, bytes.len() as u64)?, head);
     let mut entries = Vec::new();
     let position = |at: u64| usize::try_from(at - offset).unwrap_or(usize::MAX);
     loop {
         match walk.next(bytes.get(position(walk.at())..).unwrap_or_default())? {
-            Next::End => return Ok(entries),
+            Next::End => return walk.check(&entries).map(|()| entries),
             Next::More(_) => return Err(walk.corrupt("truncated", "the header of a stream is cut short")),
             Next::Entry(mut entry) => {
                 entry.packed = Some(bytes.slice(position(entry.data.start())..position(entry.data.end())));
+                walk.took(&entry);
                 entries.push(entry);
             }
         }

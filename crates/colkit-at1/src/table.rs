@@ -8,7 +8,9 @@ pub mod opaque;
 pub mod resident;
 pub mod rows;
 pub mod text;
+pub mod through;
 pub mod verify;
+pub mod verify_bundle;
 
 use crate::backend::Backend;
 use crate::codec::queryable::Queryable;
@@ -16,7 +18,7 @@ use crate::codec::shape::{Blocks, Shape, Zone};
 use crate::container::{Codec, Container, Content, HEAD};
 use crate::stream_set::Entry;
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Boxed, ByteRange, Finding, Layout, Limits, Region, RegionKind, Scan};
+use colkit_core::{Boxed, ByteRange, Layout, Limits, Region, RegionKind, Result, Scan, Verified};
 use std::sync::Arc;
 
 /// What every table knows about the file it comes from.
@@ -28,7 +30,8 @@ pub struct File {
 }
 
 /// Streams that say how others are to be read.
-const METADATA: [&str; 18] = [
+const METADATA: [&str; 19] = [
+    crate::checksum::NAME,
     "meta",
     "row_modes",
     "fieldcounts",
@@ -86,8 +89,14 @@ impl File {
     }
 
     /// The byte map; for queryable files block by block.
-    pub fn layout(&self, lines: Option<&Queryable>) -> Layout {
+    pub fn layout(&self, lines: Option<&Queryable>) -> Result<Layout> {
         let container = &self.container;
+        let blocks = lines.iter().flat_map(|l| &l.shapes).map(|shape| shape.index.len()).sum::<usize>();
+        let frames = match &container.content {
+            Content::Frames { frames, .. } => 2 * frames.len(),
+            _ => 0,
+        };
+        self.limits.check_regions(blocks + frames)?;
         let mut regions = vec![Region::new(ByteRange::between(0, HEAD), RegionKind::Header, "magic and codec")];
         match &container.content {
             Content::Raw(payload) => {
@@ -119,12 +128,15 @@ impl File {
         }
         let trailer = ByteRange::between(container.body_end, container.size);
         regions.push(Region::new(trailer, RegionKind::Metadata, "trailer"));
-        Layout::cover(container.size, regions)
+        Ok(Layout::cover(container.size, regions))
     }
 
-    /// Restores the file without keeping it, and compares its hash.
-    pub fn verify(self: &Arc<Self>) -> Boxed<Vec<Finding>> {
-        Box::new(verify::Verify::new(self.clone(), None))
+    /// Restores the file without keeping it, and compares its hash; of a bundle all entries.
+    pub fn verify(self: &Arc<Self>) -> Boxed<Verified> {
+        match self.container.codec {
+            Codec::Bundle => Box::new(verify_bundle::VerifyBundle::new(self.clone())),
+            _ => Box::new(verify::Verify::new(self.clone(), None)),
+        }
     }
 }
 
@@ -133,10 +145,10 @@ fn stream_regions(entry: &Entry, codec: Codec, lines: Option<&Queryable>, region
     if let (Some(shape), Some(q)) = (shape, lines)
         && let Blocks::File(offset) = shape.blocks
     {
-        return block_regions(shape, offset, &|c| groups::table_column(q, shape, c), regions);
+        return block_regions(shape, offset, &groups::table_columns(q, shape), regions);
     }
     let plain = entry.name.rsplit_once(':').map_or(entry.name.as_str(), |(_, name)| name);
-    let queryable = matches!(codec, Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2);
+    let queryable = codec.is_queryable();
     let metadata = METADATA.contains(&plain) || queryable;
     let kind = if metadata { RegionKind::Metadata } else { RegionKind::Data };
     let mut region = Region::new(entry.data, kind, format!("stream {:?}", entry.name));
@@ -149,9 +161,8 @@ fn stream_regions(entry: &Entry, codec: Codec, lines: Option<&Queryable>, region
     regions.push(region);
 }
 
-fn block_regions(shape: &Shape, offset: u64, column: &dyn Fn(usize) -> Option<usize>, regions: &mut Vec<Region>) {
+fn block_regions(shape: &Shape, offset: u64, columns: &[Option<usize>], regions: &mut Vec<Region>) {
     let width = shape.width().max(1);
-    let columns: Vec<Option<usize>> = (0..shape.width()).map(column).collect();
     for (i, block) in shape.index.iter().enumerate() {
         let (group, c) = (i / width, i % width);
         let start = offset.saturating_add(block.at);

@@ -6,6 +6,7 @@
 //!
 //! Like everything that is packed, the file is restored and compared by its hash before the sink is committed.
 
+use crate::codec::typing::{self, Typing};
 use crate::container::Codec;
 use crate::encode::columnar::Shape;
 use crate::encode::compress::Effort;
@@ -13,15 +14,14 @@ use crate::encode::groups::{Given, Settings};
 use crate::encode::lines::{Field, fields};
 use crate::encode::qcolumnar::Qcolumnar;
 use crate::encode::qjson::{Qjson, Template};
-use crate::encode::spool::Parts;
-use crate::encode::whole::{head, trailer};
+use crate::encode::set::Stream;
+use crate::encode::whole::{trailer, whole_file};
 use crate::restore::{Integrity, RestoreOptions, restore_with};
 use crate::writer::cells::Cells;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Error, Result, Sink, Source, TableWriter, Types, WriteOptions, WriteSummary};
+use colkit_core::{Error, Result, Sink, Source, TableWriter, Types, WriteOptions, WriteSummary, unique_names};
 use sha2::{Digest, Sha256};
-use std::collections::HashSet;
 
 mod cells;
 
@@ -72,7 +72,7 @@ impl At1Writer {
             }
         };
         let mut summary = WriteSummary::default();
-        let names = names(&schema, options.rename_duplicates, &mut summary.notes)?;
+        let names = unique_names(&schema, options.rename_duplicates, &mut summary.notes)?;
         let lossy = options.types == Types::Lossy;
         let fields = schema.fields().iter().enumerate();
         let types = fields
@@ -240,16 +240,15 @@ impl TableWriter for At1Writer {
     }
 
     fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
-        let (codec, set) = match std::mem::replace(&mut self.form, Form::Neither) {
+        let (codec, mut set) = match std::mem::replace(&mut self.form, Form::Neither) {
             Form::Csv(table) => (Codec::Qcolumnar, table.finish(true)?),
             // No row at all: JSON lines have no header, so there is nothing but one empty line.
             Form::Json(lines) if self.summary.rows > 0 => (Codec::Qjson, lines.finish(true)?),
             _ => return Err(Error::data("no_rows", "a table whose names have line breaks needs at least one row")),
         };
+        set.streams.push(Stream::new(typing::NAME, Typing::Given.to_bytes()));
         self.hash.update(&self.text);
-        let mut file = Parts::default();
-        file.push_bytes(head(codec));
-        file.append(set.pack(self.settings.effort, self.settings.threads)?);
+        let mut file = whole_file(codec, set, self.settings.effort, self.settings.threads)?;
         file.push_bytes(trailer(self.hash.finalize().into()));
         let options = RestoreOptions {
             threads: self.settings.threads,
@@ -272,27 +271,4 @@ impl TableWriter for At1Writer {
         self.summary.bytes = file.size();
         Ok(self.summary)
     }
-}
-
-/// The names to write, each once.
-fn names(schema: &SchemaRef, rename: bool, notes: &mut Vec<String>) -> Result<Vec<String>> {
-    let given: HashSet<&String> = schema.fields().iter().map(|f| f.name()).collect();
-    let mut taken: HashSet<String> = HashSet::new();
-    let mut names = Vec::with_capacity(schema.fields().len());
-    for (number, field) in schema.fields().iter().enumerate() {
-        let mut name = field.name().clone();
-        if taken.contains(&name) {
-            if !rename {
-                return Err(Error::data("duplicate_name", format!("two columns are called {name:?}"))
-                    .part(format!("column {number}"))
-                    .hint("--rename-duplicates writes the second as another name"));
-            }
-            let free = (2..).map(|n| format!("{name}_{n}")).find(|n| !taken.contains(n) && !given.contains(n));
-            name = free.unwrap_or(name);
-            notes.push(format!("column {number} {:?} written as {name:?}", field.name()));
-        }
-        taken.insert(name.clone());
-        names.push(name);
-    }
-    Ok(names)
 }

@@ -19,6 +19,7 @@ static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 mod damage;
 mod encode;
+mod flips;
 mod packs;
 mod properties;
 mod queries;

@@ -2,8 +2,8 @@
 
 use crate::vectors::{data, strict, unpack};
 use bytes::Bytes;
-use colkit_at1::{Aim, Codec, Effort, PackOptions, PackSummary, pack, pack_bundle};
-use colkit_core::{MemorySink, Source};
+use colkit_at1::{Aim, BundleFile, Codec, Effort, PackOptions, PackSummary, pack, pack_bundle};
+use colkit_core::MemorySink;
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -279,20 +279,21 @@ fn long_files_are_written_in_frames_or_groups() {
 
 #[test]
 fn bundles_hold_files_under_their_names() {
-    let files: Vec<(String, Arc<dyn Source>)> = vec![
-        ("b/table.csv".into(), Arc::new(Bytes::from_static(b"a,b\n1,2\n3,4\n"))),
-        ("a.txt".into(), Arc::new(Bytes::from_static(b"hello"))),
-        ("empty".into(), Arc::new(Bytes::new())),
-    ];
+    let file = |name: &str, content: &'static [u8]| BundleFile {
+        name: name.into(),
+        source: Arc::new(Bytes::from_static(content)),
+        attributes: Default::default(),
+    };
+    let files = [file("b/table.csv", b"a,b\n1,2\n3,4\n"), file("a.txt", b"hello"), file("empty", b"")];
     let sink = MemorySink::new();
-    let summaries = pack_bundle(&files, Box::new(sink.clone()), &PackOptions::default()).unwrap();
+    let summaries = pack_bundle(&files, &[], Box::new(sink.clone()), &PackOptions::default()).unwrap();
     assert_eq!(summaries.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>(), ["a.txt", "b/table.csv", "empty"]);
     let restored = unpack(&sink.bytes().unwrap(), &strict(1)).unwrap();
     assert_eq!(restored["b/table.csv"], &b"a,b\n1,2\n3,4\n"[..]);
     assert_eq!((&restored["a.txt"][..], &restored["empty"][..]), (&b"hello"[..], &b""[..]));
     for name in ["../x", "/x", "a\\b", ""] {
-        let bad: Vec<(String, Arc<dyn Source>)> = vec![(name.into(), Arc::new(Bytes::new()))];
-        let error = pack_bundle(&bad, Box::new(MemorySink::new()), &PackOptions::default()).unwrap_err();
+        let error =
+            pack_bundle(&[file(name, b"")], &[], Box::new(MemorySink::new()), &PackOptions::default()).unwrap_err();
         assert_eq!(error.code(), "unsafe_name");
     }
 }

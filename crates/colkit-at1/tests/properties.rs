@@ -104,8 +104,8 @@ fn a_range_query_reads_a_sliver_of_a_large_file() {
     let table = TableFile::open(at1(), source.clone(), &ReadOptions::default()).unwrap();
     let low = Predicate::compare(0, Op::Ge, Value::Int(3_000_000));
     let high = Predicate::compare(0, Op::Lt, Value::Int(3_000_300));
-    let scan =
-        Scan { projection: Projection::all(), predicate: Some(Predicate::And(vec![low, high])), ..Scan::default() };
+    let predicate = Predicate::And(vec![low, high]).bind(&table.schema()).unwrap();
+    let scan = Scan { projection: Projection::all(), predicate: Some(predicate), ..Scan::default() };
     let found: usize = table.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
     assert_eq!(found, 100);
     let share = source.count().bytes as f64 / file.len() as f64;

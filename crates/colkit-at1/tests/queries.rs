@@ -98,11 +98,11 @@ fn check_query(name: &str, bytes: &Bytes, expected: &Json, query: &Json) {
     let column = query["column"].as_u64().unwrap() as usize;
     let low = Predicate::compare(column, Op::Ge, number(&query["lo"]));
     let high = Predicate::compare(column, Op::Le, number(&query["hi"]));
-    let predicate = Predicate::And(vec![low, high]);
-    let scan =
-        Scan { projection: Projection::columns([column]), predicate: Some(predicate.clone()), ..Scan::default() };
     let source = Arc::new(Counting::remembering(bytes.clone()));
     let table = TableFile::open(at1(), source.clone(), &ReadOptions::default()).unwrap();
+    let predicate = Predicate::And(vec![low, high]).bind(&table.schema()).unwrap();
+    let scan =
+        Scan { projection: Projection::columns([column]), predicate: Some(predicate.clone()), ..Scan::default() };
     let opened = source.ranges().len();
     let rows = table.scan(&scan).unwrap().collect::<Result<Vec<_>>>().unwrap();
 

@@ -30,7 +30,7 @@ fn fast() -> WriteOptions {
 
 fn read(bytes: &Bytes) -> Vec<RecordBatch> {
     let file = TableFile::open(Arc::new(At1), Arc::new(bytes.clone()), &ReadOptions::default()).unwrap();
-    assert!(file.verify().unwrap().is_empty());
+    assert!(file.verify().unwrap().findings.is_empty());
     file.scan(&Scan::default()).unwrap().map(Result::unwrap).collect()
 }
 

@@ -24,6 +24,9 @@ Colour and progress appear only on a terminal; NO_COLOR turns colour off.";
 #[derive(Parser, Debug)]
 #[command(name = "colkit", version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub struct Cli {
+    /// Seconds that an object store may take to answer; each 64 KiB that it sends may take one more
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 60, help_heading = "Limits")]
+    pub timeout: u64,
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
@@ -79,7 +82,8 @@ NDJSON has no NaN and no infinity: they are written as null.")]
   colkit convert trades.csv trades.lance --lance-version 2.0 --bloom sym,account --page-size 1M
 
 Nothing is lost silently: what the target cannot store is refused, and the message names the option
-that allows it. The output appears only when it is complete.")]
+that allows it. The output appears only when it is complete, and a file that is there is replaced only with
+--force.")]
     Convert(ConvertArgs),
     /// Pack a file, or several, into an AT-1 file: smaller than xz, exact to the byte, tables still readable
     #[command(after_help = pack::PACK_HELP)]
@@ -145,6 +149,24 @@ impl Verb {
             Verb::Completions(_) | Verb::Man(_) => false,
         }
     }
+
+    /// Memory to use at most, for verbs that read files.
+    pub fn memory(&self) -> Option<u64> {
+        match self {
+            Verb::Inspect(a) => Some(a.reading.memory),
+            Verb::Schema(a) => Some(a.reading.memory),
+            Verb::Head(a) => Some(a.reading.memory),
+            Verb::Cat(a) => Some(a.reading.memory),
+            Verb::Take(a) => Some(a.reading.memory),
+            Verb::Sql(a) => Some(a.reading.memory),
+            Verb::Convert(a) => Some(a.reading.memory),
+            Verb::Pack(a) => Some(a.memory),
+            Verb::Unpack(a) => Some(a.memory),
+            Verb::Verify(a) => Some(a.reading.memory),
+            Verb::Diff(a) => Some(a.reading.memory),
+            Verb::Formats(_) | Verb::Tour(_) | Verb::Completions(_) | Verb::Man(_) => None,
+        }
+    }
 }
 
 /// For scripts.
@@ -171,12 +193,18 @@ pub struct ReadingArgs {
     /// Text: types of columns instead of inferring them, such as id:int32,note:string
     #[arg(long, value_name = "NAME:TYPE,...")]
     pub schema: Option<String>,
+    /// CSV: words that stand for null, such as NA,-; empty cells do anyway, but in text
+    #[arg(long, value_name = "WORDS", value_delimiter = ',', allow_hyphen_values = true)]
+    pub null_values: Vec<String>,
     /// Text: fill up lines that have too few fields
     #[arg(long)]
     pub pad_short_rows: bool,
     /// Number column names that repeat (a, a_2, ...) instead of refusing them
     #[arg(long)]
     pub rename_duplicates: bool,
+    /// Do not compare what is read with the checksums in the file
+    #[arg(long)]
+    pub no_checksums: bool,
     /// Memory to use at most
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
     pub memory: u64,
@@ -210,13 +238,21 @@ pub struct ColumnArgs {
     pub columns: Vec<String>,
 }
 
+/// Whether what is there may be overwritten.
+#[derive(Args, Debug, Clone, Copy, Default)]
+pub struct ForceArgs {
+    /// Overwrite the output if it is there; without this, that is refused
+    #[arg(long, short)]
+    pub force: bool,
+}
+
 /// How rows are printed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct PrintArgs {
     /// How to print rows [default: table on a terminal, csv otherwise]
     #[arg(long = "as", value_name = "SHAPE")]
     pub shape: Option<ShapeArg>,
-    /// Write to this file instead of standard output
+    /// Write to this file instead of standard output, in the format that its ending stands for
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Tell on standard error what is read: parts of the table, byte ranges, bytes
@@ -281,6 +317,8 @@ pub struct HeadArgs {
     #[command(flatten)]
     pub print: PrintArgs,
     #[command(flatten)]
+    pub force: ForceArgs,
+    #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
@@ -302,6 +340,8 @@ pub struct CatArgs {
     #[command(flatten)]
     pub print: PrintArgs,
     #[command(flatten)]
+    pub force: ForceArgs,
+    #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
@@ -319,6 +359,8 @@ pub struct TakeArgs {
     pub columns: ColumnArgs,
     #[command(flatten)]
     pub print: PrintArgs,
+    #[command(flatten)]
+    pub force: ForceArgs,
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]
@@ -360,6 +402,8 @@ pub struct ConvertArgs {
     pub split_rows: Option<std::num::NonZeroU64>,
     #[command(flatten)]
     pub lance: LanceArgs,
+    #[command(flatten)]
+    pub force: ForceArgs,
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]
@@ -439,7 +483,10 @@ pub struct DiffArgs {
     pub right: PathBuf,
     #[command(flatten)]
     pub columns: ColumnArgs,
-    /// Stop after this many differing rows
+    /// Match rows by these columns, separated by commas, rather than by position
+    #[arg(long, value_name = "COLUMNS")]
+    pub key: Option<String>,
+    /// Stop after this many differing rows (with --key, all are counted)
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub limit: u64,
     /// Show this many differing values
@@ -468,6 +515,8 @@ pub struct TourArgs {
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
     #[command(flatten)]
+    pub force: ForceArgs,
+    #[command(flatten)]
     pub script: ScriptArgs,
 }
 
@@ -486,6 +535,8 @@ pub struct ManArgs {
     /// Write the pages of the command and all its verbs to this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "verb")]
     pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub force: ForceArgs,
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
-//! A few lines of aligned text, for reports. (Rows of tables, which may be endless, are printed by `rows`.)
+//! Lines of aligned text, for reports. (Rows of tables, which may be endless, are printed by `rows`.)
 
+use crate::Stream;
+use std::io::{Result, Write};
 use unicode_width::UnicodeWidthStr;
 
 /// How a column is aligned.
@@ -9,39 +11,32 @@ pub enum Align {
     Right,
 }
 
-/// Lines of cells, the first of which are titles.
-pub struct Grid {
-    align: Vec<Align>,
-    lines: Vec<Vec<String>>,
-}
+/// Takes the cells of the next line.
+pub type Line<'a> = dyn FnMut(&[String]) -> Result<()> + 'a;
 
-impl Grid {
-    /// A grid with these titles.
-    pub fn new(titles: &[(&str, Align)]) -> Self {
-        Grid {
-            align: titles.iter().map(|t| t.1).collect(),
-            lines: vec![titles.iter().map(|t| t.0.to_owned()).collect()],
+/// Prints titles and lines under them. A report may have a line for every few bytes of a file, so they are not kept:
+/// `lines` is run twice, for the widths and to print.
+pub fn print(titles: &[(&str, Align)], out: &mut Stream, lines: impl Fn(&mut Line<'_>) -> Result<()>) -> Result<()> {
+    let mut widths: Vec<usize> = titles.iter().map(|(title, _)| title.width()).collect();
+    lines(&mut |cells| {
+        for (width, cell) in widths.iter_mut().zip(cells) {
+            *width = cell.width().max(*width);
         }
-    }
-
-    /// Adds a line.
-    pub fn line(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.lines.push(cells.into_iter().collect());
-    }
-
-    /// The lines, aligned; the first is the titles.
-    pub fn render(&self) -> Vec<String> {
-        let width =
-            |column: usize| self.lines.iter().filter_map(|l| l.get(column)).map(|c| c.width()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..self.align.len()).map(width).collect();
-        let pad = |(cell, (align, width)): (&String, (&Align, &usize))| {
+        Ok(())
+    })?;
+    let aligned = |cells: &[String]| {
+        let mut line = String::new();
+        for (cell, ((_, align), width)) in cells.iter().zip(titles.iter().zip(&widths)) {
+            let gap = if line.is_empty() { "" } else { "  " };
             let space = " ".repeat(width.saturating_sub(cell.width()));
-            if *align == Align::Right { format!("{space}{cell}") } else { format!("{cell}{space}") }
-        };
-        let line = |cells: &Vec<String>| {
-            let cells: Vec<String> = cells.iter().zip(self.align.iter().zip(&widths)).map(pad).collect();
-            cells.join("  ").trim_end().to_owned()
-        };
-        self.lines.iter().map(line).collect()
-    }
+            let (before, after) = if *align == Align::Right { (space.as_str(), "") } else { ("", space.as_str()) };
+            line.extend([gap, before, cell, after]);
+        }
+        line.truncate(line.trim_end().len());
+        line
+    };
+    let titles: Vec<String> = titles.iter().map(|(title, _)| (*title).to_owned()).collect();
+    let head = out.dim(&aligned(&titles));
+    writeln!(out, "{head}")?;
+    lines(&mut |cells| writeln!(out, "{}", aligned(cells)))
 }

@@ -1,5 +1,6 @@
 //! Standard input, output and error, as values: so that the command can be run from a test or another language.
 
+use crate::visible::{STYLE, said};
 use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,11 +38,15 @@ impl Io {
 }
 
 /// An output stream. Clones write to the same place.
+///
+/// What is said on it cannot change the terminal, whatever names and values are in it. Data goes through [`Stream::raw`].
 #[derive(Clone)]
 pub struct Stream {
     out: Arc<Mutex<Box<dyn Write + Send>>>,
     /// The reader has gone away.
     closed: Arc<AtomicBool>,
+    /// Bytes are data, which is written as it is.
+    raw: bool,
     /// The width in characters, if it is a terminal.
     pub width: Option<usize>,
     /// Whether colours may be used.
@@ -51,12 +56,17 @@ pub struct Stream {
 impl Stream {
     /// A stream that is not a terminal.
     pub fn new(out: Box<dyn Write + Send>) -> Self {
-        Stream { out: Arc::new(Mutex::new(out)), closed: Arc::default(), width: None, colour: false }
+        Stream { out: Arc::new(Mutex::new(out)), closed: Arc::default(), raw: false, width: None, colour: false }
     }
 
     /// The same stream as a terminal of this width, with colours or without.
     pub fn terminal(self, width: usize, colour: bool) -> Self {
         Stream { width: Some(width), colour, ..self }
+    }
+
+    /// The same stream for data, every byte of which is written as it is.
+    pub fn raw(&self) -> Self {
+        Stream { raw: true, ..self.clone() }
     }
 
     /// Whether the reader has gone away.
@@ -90,7 +100,7 @@ impl Stream {
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.colour { format!("{STYLE}{code}m{text}{STYLE}0m") } else { text.to_owned() }
     }
 
     pub(crate) fn flush_now(&mut self) -> std::io::Result<()> {
@@ -109,7 +119,10 @@ impl Stream {
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.with(|out| out.write(bytes))
+        if self.raw {
+            return self.with(|out| out.write(bytes));
+        }
+        self.with(|out| out.write_all(&said(bytes))).map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

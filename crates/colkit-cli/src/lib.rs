@@ -4,15 +4,15 @@
 //! invalid or different; 2 wrong usage.
 //!
 //! ```text
+//! ceiling  an allocator that counts, so that --memory holds
 //! args/    what can be typed: the one table that help, man pages and completions come from
 //! request  what was typed, made into what is meant
 //! verbs/   one module per verb
 //! rows/    printing rows: table, CSV, NDJSON, Arrow, JSON
 //! ```
 
-#![forbid(unsafe_code)]
-
 mod args;
+mod ceiling;
 mod grid;
 mod human;
 mod io;
@@ -21,8 +21,10 @@ mod report;
 mod request;
 mod rows;
 mod verbs;
+mod visible;
 
 use args::{Cli, Verb};
+pub use ceiling::Counting;
 use clap::Parser;
 use colkit::{Class, Result};
 pub use io::{Io, Stream};
@@ -45,7 +47,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
         Ok(cli) => cli,
         Err(error) => return report::usage(&error, &arguments, &mut io),
     };
+    colkit::store::Stores::shared().set_timeout(cli.timeout);
     let json = cli.verb.json();
+    if let Some(memory) = cli.verb.memory() {
+        ceiling::set(memory, report::too_little_memory(memory, json));
+    }
     let result = dispatch(&cli.verb, &mut io).and_then(|outcome| Ok(io.flush().map(|()| outcome)?));
     match result {
         Ok(Outcome::Yes) => ExitCode::SUCCESS,

@@ -2,6 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+#[global_allocator]
+static ALLOCATOR: colkit_cli::Counting = colkit_cli::Counting;
+
 fn main() -> std::process::ExitCode {
     // What makes a decoder panic is told as an error of the file.
     let tell = std::panic::take_hook();

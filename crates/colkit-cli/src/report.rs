@@ -1,5 +1,6 @@
 //! Errors, for people and for scripts.
 
+use crate::visible::one_line;
 use crate::{Io, Stream};
 use colkit::Error;
 use serde::Serialize;
@@ -41,7 +42,7 @@ impl<'a> From<&'a Error> for ErrorReport<'a> {
 pub fn sentence(e: &Error) -> String {
     let mut text = String::new();
     if let Some(file) = e.file_name() {
-        text.push_str(&format!("{file}: "));
+        text.push_str(&format!("{}: ", one_line(file)));
     }
     text.push_str(&place_and_message(e));
     text
@@ -56,19 +57,27 @@ pub fn place_and_message(e: &Error) -> String {
 
 /// Tells of an error. If even that cannot be written there is nobody left to tell.
 pub fn error(e: &Error, json: bool, stderr: &mut Stream) {
-    let told = if json {
+    let text = text(e, json, &stderr.red("error:"));
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+fn text(e: &Error, json: bool, label: &str) -> String {
+    if json {
         #[derive(Serialize)]
         struct Document<'a> {
             error: ErrorReport<'a>,
         }
         let text = serde_json::to_string(&Document { error: e.into() }).unwrap_or_default();
-        writeln!(stderr, "{text}")
-    } else {
-        let label = stderr.red("error:");
-        let hint = e.hint_text().map(|h| format!("\n  hint: {h}")).unwrap_or_default();
-        writeln!(stderr, "{label} {}{hint}", sentence(e))
-    };
-    let _ = told.and_then(|()| stderr.flush());
+        return format!("{text}\n");
+    }
+    let hint = e.hint_text().map(|h| format!("\n  hint: {h}")).unwrap_or_default();
+    format!("{label} {}{hint}\n", sentence(e))
+}
+
+/// What is said when there is no memory left to put it into words.
+pub fn too_little_memory(memory: u64, json: bool) -> String {
+    let error = Error::limit("this", "far more memory", format!("{memory} bytes")).hint(colkit::memory::HINT);
+    text(&error, json, "error:")
 }
 
 /// Tells what is wrong with the arguments, or prints the help or version that was asked for.
@@ -80,8 +89,8 @@ pub fn usage(e: &clap::Error, arguments: &[OsString], io: &mut Io) -> ExitCode {
         let message = message.trim().trim_start_matches("error: ");
         let document = serde_json::json!({"error": {"class": "request", "code": "usage", "message": message}});
         writeln!(stream, "{document}")
-    } else if stream.colour {
-        write!(stream, "{}", e.render().ansi())
+    } else if stream.colour && !arguments.iter().any(|a| a.to_string_lossy().contains(char::is_control)) {
+        write!(stream.raw(), "{}", e.render().ansi())
     } else {
         write!(stream, "{}", e.render())
     };

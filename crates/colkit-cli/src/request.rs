@@ -1,8 +1,11 @@
 //! From what was typed to what is meant: inputs opened, formats and columns resolved, conflicts rejected.
 
 use crate::Io;
-use crate::args::{ColumnArgs, FitArgs, NullsArg, ReadingArgs, TypesArg};
-use colkit::{ColumnName, Error, Input, Nulls, OpenFile, Opening, ReadOptions, Registry, Result, TextReading, Types};
+use crate::args::{ColumnArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, SqlArgs, TypesArg};
+use colkit::cells::Inference;
+use colkit::{
+    ColumnName, Error, Existing, Input, Nulls, OpenFile, Opening, ReadOptions, Registry, Result, TextReading, Types,
+};
 use std::path::{Path, PathBuf};
 
 /// How standard input is called in messages.
@@ -15,6 +18,7 @@ impl ReadingArgs {
             None => Vec::new(),
             Some(list) => TextReading::parse_types(list)?,
         };
+        let inference = Inference { null_words: self.null_values.clone(), ..Inference::full() };
         let opening = Opening {
             registry: Registry::default(),
             from: self.from.clone(),
@@ -22,11 +26,16 @@ impl ReadingArgs {
                 delimiter: self.delimiter,
                 header: !self.no_header,
                 types,
+                inference,
                 pad_short_rows: self.pad_short_rows,
                 rename_duplicates: self.rename_duplicates,
                 ..TextReading::default()
             },
-            read: ReadOptions { limits: self.limits.with_memory(self.memory), prefetch: 0 },
+            read: ReadOptions {
+                limits: self.limits.with_memory(self.memory),
+                prefetch: 0,
+                checksums: !self.no_checksums,
+            },
             threads: self.thread_count(),
         };
         // A wrong name is a wrong request whether or not the file is there.
@@ -57,6 +66,11 @@ pub fn input(file: &Path, io: &mut Io) -> Result<Input> {
     if is_stream(file) { Input::spooled(STDIN_NAME, &mut io.stdin) } else { Input::path(file) }
 }
 
+/// The paths and URLs that are read.
+pub fn places(inputs: &[Input]) -> impl Iterator<Item = &Path> {
+    inputs.iter().filter_map(Input::place)
+}
+
 /// Several inputs, of which at most one is standard input.
 pub fn inputs<'a>(files: impl IntoIterator<Item = &'a PathBuf>, io: &mut Io) -> Result<Vec<Input>> {
     let mut from_stdin = false;
@@ -68,6 +82,20 @@ pub fn inputs<'a>(files: impl IntoIterator<Item = &'a PathBuf>, io: &mut Io) -> 
         inputs.push(input(file, io)?);
     }
     Ok(inputs)
+}
+
+impl ForceArgs {
+    /// What to do with a file that is there.
+    pub fn existing(self) -> Existing {
+        if self.force { Existing::Replace } else { Existing::Refuse }
+    }
+}
+
+impl SqlArgs {
+    /// What to do with a file that is there. `-f` has another meaning here.
+    pub fn existing(&self) -> Existing {
+        ForceArgs { force: self.force }.existing()
+    }
 }
 
 impl FitArgs {

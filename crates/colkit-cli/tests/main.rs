@@ -10,16 +10,27 @@
 
 mod command {
     mod asks;
+    mod bundles;
+    mod changing;
+    mod checksums;
+    mod compares;
+    mod confined;
     mod converts;
     mod exchanges;
     mod fails;
+    mod files;
     mod helps;
     mod hostile;
     mod killed;
+    mod limits;
+    mod literals;
+    mod memory;
     mod packs;
     mod prints;
     mod run;
     mod sql;
     mod stores;
     mod terminal;
+    mod texts;
+    mod wide;
 }

@@ -109,6 +109,12 @@ impl Error {
         self
     }
 
+    /// The offset was one in a part of the file that begins at `start`.
+    pub fn moved(mut self, start: u64) -> Self {
+        self.0.offset = self.0.offset.map(|offset| offset.saturating_add(start));
+        self
+    }
+
     /// The part of the file. An outer part is put in front of an inner one.
     pub fn part(mut self, part: impl Into<String>) -> Self {
         let outer = part.into();
@@ -252,5 +258,6 @@ mod tests {
         let e = Error::corrupt("x", "m").at(5).part("block").at(0).part("column 2");
         assert_eq!(e.offset(), Some(5));
         assert_eq!(e.part_name(), Some("column 2: block"));
+        assert_eq!(e.moved(10).offset(), Some(15));
     }
 }

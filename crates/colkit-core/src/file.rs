@@ -3,8 +3,8 @@
 use crate::drive::blocking::{self, Batches};
 use crate::format::available_threads;
 use crate::{
-    Boxed, ByteRange, Error, Finding, Format, Layout, Limits, Machine, Projection, ReadOptions, Result, Scan, Source,
-    Step, Table,
+    Boxed, ByteRange, Error, Format, Layout, Limits, Machine, Projection, ReadOptions, Result, Scan, Source, Step,
+    Table, Verified,
 };
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -84,12 +84,13 @@ impl TableFile {
     }
 
     /// The format's own checks beyond decoding; see [`Table::verify`].
-    pub fn verify(&self) -> Result<Vec<Finding>> {
+    pub fn verify(&self) -> Result<Verified> {
         blocking::run(self.table.verify()?, self.source.as_ref())
     }
 }
 
-/// The format of a file, by its content; `extension` settles a tie between formats that both recognise it.
+/// The format of a file, by its content. If no magic is in it, the `extension` decides between formats that recognise it,
+/// and a format with a magic that it names comes before those: its own error then says best what is wrong.
 pub fn recognise(source: &dyn Source, formats: &[Arc<dyn Format>], extension: Option<&str>) -> Result<Arc<dyn Format>> {
     blocking::run(recognition(source.size(), formats, extension), source)
 }
@@ -124,6 +125,19 @@ impl Recognition {
         named.or_else(|| known.next()).cloned()
     }
 
+    /// The format that the extension names.
+    fn promised(&self) -> Option<&Arc<dyn Format>> {
+        let extension = self.extension.as_deref()?;
+        self.formats.iter().find(|f| f.extensions().contains(&extension))
+    }
+
+    /// The format of a file without a magic that anybody knows.
+    fn without_magic(&self, head: &[u8]) -> Result<Arc<dyn Format>> {
+        let promised = self.promised().filter(|f| f.has_magic()).cloned();
+        let guessed = promised.or_else(|| self.pick(head, &self.tail));
+        guessed.or_else(|| self.promised().cloned()).ok_or_else(|| self.unknown())
+    }
+
     fn head(&self, length: u64) -> ByteRange {
         ByteRange::between(0, self.size.min(length))
     }
@@ -151,7 +165,7 @@ impl Machine for Recognition {
                 self.tail = got;
                 (self.pick(&[], &self.tail), Asked::Head, self.head(4096))
             }
-            Asked::Head => return Ok(Step::Ready(self.pick(&got, &self.tail).ok_or_else(|| self.unknown())?)),
+            Asked::Head => return Ok(Step::Ready(self.without_magic(&got)?)),
         };
         self.asked = next;
         Ok(found.map_or_else(|| Step::Need(vec![range]), Step::Ready))

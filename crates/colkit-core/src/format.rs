@@ -6,13 +6,21 @@ use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
 
 /// How to read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ReadOptions {
     /// Ceilings for what the file may make us do.
     pub limits: Limits,
     /// Bytes that opening may fetch beyond what it must. 0 reads nothing in vain; over a network one generous
     /// request is cheaper than several exact ones.
     pub prefetch: u64,
+    /// Whether what is read is compared with the checksums that the file carries, where comparing can be left out.
+    pub checksums: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions { limits: Limits::default(), prefetch: 0, checksums: true }
+    }
 }
 
 /// What to do with nulls where the format has none.
@@ -107,11 +115,21 @@ pub trait Format: Send + Sync {
     /// if nobody knew the file, with only the last 64, and at last with the first 4 KiB and the last 64.
     fn sniff(&self, head: &[u8], tail: &[u8]) -> bool;
 
+    /// Whether every file of this kind can be told by a magic. Text cannot.
+    fn has_magic(&self) -> bool {
+        true
+    }
+
     /// Opens a file of `size` bytes.
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>>;
 
     /// Whether values of this type come back as the same type after writing and reading.
     fn stores(&self, data_type: &DataType) -> bool;
+
+    /// Whether nulls come back as nulls after writing and reading, at least in columns that are not text.
+    fn stores_nulls(&self) -> bool {
+        true
+    }
 
     /// Whether the key-value metadata of a schema and of its fields comes back after writing and reading.
     fn keeps_metadata(&self) -> bool {

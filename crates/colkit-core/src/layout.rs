@@ -61,11 +61,41 @@ impl Region {
         self
     }
 
+    /// Adds this region and its parts to what is known of their columns. `counted` is the column whose bytes a region
+    /// around this one has counted already.
+    fn add_to<'a>(&'a self, columns: &mut [ColumnRegions<'a>], counted: Option<usize>) {
+        let mut counted = counted;
+        if let Some((index, column)) = self.column.and_then(|index| Some((index, columns.get_mut(index)?))) {
+            if self.kind == RegionKind::Data && counted != Some(index) {
+                column.stored_bytes += self.range.len();
+                column.raw_bytes += self.raw_bytes.unwrap_or(self.range.len());
+                counted = Some(index);
+            }
+            if let Some(encoding) = self.encoding.as_deref().filter(|e| !column.encodings.contains(e)) {
+                column.encodings.push(encoding);
+            }
+        }
+        for part in &self.parts {
+            part.add_to(columns, counted);
+        }
+    }
+
     /// Has these parts.
     pub fn parts(mut self, parts: Vec<Region>) -> Self {
         self.parts = parts;
         self
     }
+}
+
+/// What the regions of a file say about one column, at any depth.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnRegions<'a> {
+    /// Bytes of its data as stored.
+    pub stored_bytes: u64,
+    /// Bytes of its data once decoded.
+    pub raw_bytes: u64,
+    /// How it is encoded, each way once.
+    pub encodings: Vec<&'a str>,
 }
 
 /// All regions of a file, sorted, covering it without hole or overlap.
@@ -122,21 +152,13 @@ impl Layout {
         self.regions.iter().filter(|r| r.kind == RegionKind::Gap)
     }
 
-    /// Stored and raw bytes of the data regions of one column, at any depth.
-    pub fn column_bytes(&self, column: usize) -> (u64, u64) {
-        fn sum(regions: &[Region], column: usize, total: &mut (u64, u64)) {
-            for r in regions {
-                if r.column == Some(column) && r.kind == RegionKind::Data {
-                    total.0 += r.range.len();
-                    total.1 += r.raw_bytes.unwrap_or(r.range.len());
-                } else {
-                    sum(&r.parts, column, total);
-                }
-            }
+    /// What the regions say about each of the first `count` columns, found in one walk over them.
+    pub fn columns(&self, count: usize) -> Vec<ColumnRegions<'_>> {
+        let mut columns = vec![ColumnRegions::default(); count];
+        for region in &self.regions {
+            region.add_to(&mut columns, None);
         }
-        let mut total = (0, 0);
-        sum(&self.regions, column, &mut total);
-        total
+        columns
     }
 }
 
@@ -156,5 +178,21 @@ mod tests {
         let bad = Layout::cover(30, vec![data(0, 20), data(19, 30)]);
         assert_eq!(bad.overlaps, vec![("0".to_string(), "19".to_string())]);
         assert!(!bad.covers_exactly_once());
+    }
+
+    #[test]
+    fn bytes_of_columns_are_counted_once() {
+        let page = data(0, 50).column(1).encoded("fsst", 200);
+        let parts = vec![data(0, 10).column(1), data(10, 50).column(1).encoded("lz4", 100)];
+        let both = Region::new(ByteRange::between(50, 90), RegionKind::Data, "both");
+        let both = both.parts(vec![
+            data(50, 60).column(0),
+            data(60, 90).column(1).encoded("fsst", 30),
+            data(60, 90).column(7),
+        ]);
+        let layout = Layout::cover(90, vec![page.parts(parts), both]);
+        let columns = layout.columns(2);
+        assert_eq!(columns[0], ColumnRegions { stored_bytes: 10, raw_bytes: 10, encodings: vec![] });
+        assert_eq!(columns[1], ColumnRegions { stored_bytes: 80, raw_bytes: 230, encodings: vec!["fsst", "lz4"] });
     }
 }

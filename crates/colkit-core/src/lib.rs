@@ -6,8 +6,11 @@
 //! Formats do no I/O: they are [`Machine`]s that ask for byte ranges. [`TableFile`] is an open file driven by blocking
 //! reads and threads; with the feature `object-store`, [`drive::store::Remote`] drives the same machines over a store.
 
+mod beneath;
+pub mod cells;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod decimal;
 pub mod drive;
 mod error;
 mod file;
@@ -17,29 +20,40 @@ mod lanes;
 mod layout;
 mod limits;
 mod machine;
+pub mod memory;
+mod names;
 pub mod plan;
 mod predicate;
 mod range;
+mod rights;
 mod sink;
 mod source;
 mod table;
 mod take;
 mod temporary;
+mod there;
+mod tree;
 mod value;
+mod values;
 
+pub use decimal::Decimal;
 pub use drive::blocking::Batches;
 pub use error::{Class, Error, Result};
 pub use file::{TableFile, recognise, recognition};
 pub use format::{Format, Nulls, ReadOptions, TableWriter, Types, WriteOptions, WriteSummary, available_threads};
 pub use lanes::SideBySide;
-pub use layout::{Layout, Region, RegionKind};
+pub use layout::{ColumnRegions, Layout, Region, RegionKind};
 pub use limits::Limits;
 pub use machine::{BatchMachine, Boxed, Machine, Step, ready};
-pub use predicate::{Op, Predicate};
+pub use names::{ColumnNames, column_index, first_repeated, make_unique, unique_names};
+pub use predicate::{BoundPredicate, Comparison, Literal, Op, Predicate};
 pub use range::{ByteRange, coalesce};
 pub use sink::{FileSink, MemorySink, Sink, StreamSink};
 pub use source::{Counting, FileSource, MappedSource, ReadCount, Source};
-pub use table::{ColumnRef, ColumnStatistics, Finding, Lane, Projection, Scan, Split, Table, column_index};
+pub use table::{Checksums, ColumnRef, ColumnStatistics, Finding, Lane, Projection, Scan, Split, Table, Verified};
 pub use take::{check_rows, take_by_scan};
 pub use temporary::FolderSink;
+pub use there::{Existing, already_there};
+pub use tree::{Attributes, TreeSink};
 pub use value::Value;
+pub use values::check_values;

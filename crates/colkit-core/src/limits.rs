@@ -62,6 +62,33 @@ impl Limits {
         if asked > allowed { Err(Error::limit(what, asked, allowed)) } else { Ok(()) }
     }
 
+    /// Checks what is about to be held in memory.
+    pub fn check_memory(what: &str, asked: u64, allowed: u64) -> Result<()> {
+        Self::check(what, asked, allowed).map_err(|e| e.hint(crate::memory::HINT))
+    }
+
+    /// What a column takes, whatever is in it: its name and type in a schema, and what reads it.
+    const COLUMN_BYTES: u64 = 512;
+
+    /// Checks a number of columns against their limit, and against the memory that so many of them take.
+    pub fn check_columns(&self, columns: u64) -> Result<()> {
+        Self::check("the number of columns", columns, self.columns)
+            .map_err(|e| e.hint("--limit-columns allows more"))?;
+        let bytes = columns.saturating_mul(Self::COLUMN_BYTES);
+        if bytes <= self.memory {
+            Ok(())
+        } else {
+            Self::check_memory(&format!("a table of {columns} columns"), bytes, self.memory)
+        }
+    }
+
+    /// Checks the memory that a byte map of so many regions takes.
+    pub fn check_regions(&self, regions: usize) -> Result<()> {
+        // With its name, and once more while they are sorted.
+        let each = 2 * size_of::<crate::Region>() + 32;
+        Self::check_memory("the byte map", regions.saturating_mul(each) as u64, self.memory)
+    }
+
     /// Checks what has come out of a file so far.
     pub fn check_output(given: u64, most: u64) -> Result<()> {
         Self::check("reading all of the file", given, most)
@@ -80,7 +107,7 @@ impl Limits {
 
     /// Checks the columns, names and nesting of a table that was opened.
     pub fn check_schema(&self, schema: &Schema) -> Result<()> {
-        Self::check("the number of columns", schema.fields().len() as u64, self.columns)?;
+        self.check_columns(schema.fields().len() as u64)?;
         schema.fields().iter().try_for_each(|field| self.check_field(field, 1))
     }
 

@@ -4,7 +4,7 @@
 //! keeps the rows that match and the columns that were asked for.
 
 use crate::table::ColumnRef;
-use crate::{Predicate, Projection, Result, Scan, Table};
+use crate::{BoundPredicate, Projection, Result, Scan, Table};
 use arrow::array::RecordBatchOptions;
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Schema, SchemaRef};
@@ -29,7 +29,7 @@ impl ReadPlan {
         let table_schema: SchemaRef = table.schema();
         let mut columns = scan.projection.resolve(&table_schema)?;
         let output = columns.len();
-        for index in scan.predicate.iter().flat_map(Predicate::columns) {
+        for index in scan.predicate.iter().flat_map(BoundPredicate::columns) {
             if position(&columns, index).is_none() {
                 columns.push(ColumnRef { index, within: Vec::new() });
             }

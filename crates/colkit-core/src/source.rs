@@ -132,7 +132,10 @@ impl Source for FileSource {
     fn read_each(&self, requests: &[ByteRange]) -> Result<Vec<Bytes>> {
         let mut parts = Vec::with_capacity(requests.len());
         let mut rest = requests;
-        let file = if requests.len() > 1 { self.for_scattered_reads() } else { &self.file };
+        // Large requests are pieces of a scan, which read-ahead helps.
+        let bytes = requests.iter().map(|r| r.len()).fold(0, u64::saturating_add);
+        let scattered = requests.len() > 1 && bytes / (requests.len() as u64) < SHARED_BUFFER as u64;
+        let file = if scattered { self.for_scattered_reads() } else { &self.file };
         let (start, mut asked_ahead) = (Instant::now(), requests.len() <= PROBES);
         while let Some((first, _)) = rest.split_first() {
             let mut bytes = self.checked_len(*first)?;

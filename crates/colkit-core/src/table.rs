@@ -1,6 +1,6 @@
 //! An open file, and what can be asked of it.
 
-use crate::{BatchMachine, Boxed, ByteRange, Error, Layout, Predicate, Result, Value};
+use crate::{BatchMachine, BoundPredicate, Boxed, ByteRange, ColumnNames, Error, Layout, Result, Value};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,8 @@ impl Projection {
 
     /// These columns, by name. A name that is missing or stands for several columns is an error.
     pub fn named<S: AsRef<str>>(schema: &Schema, names: impl IntoIterator<Item = S>) -> Result<Self> {
-        let indices = names.into_iter().map(|n| column_index(schema, n.as_ref())).collect::<Result<Vec<_>>>()?;
+        let known = ColumnNames::new(schema);
+        let indices = names.into_iter().map(|n| known.index(n.as_ref())).collect::<Result<Vec<_>>>()?;
         Ok(Self::columns(indices))
     }
 
@@ -95,33 +96,13 @@ fn keep_parts(field: &FieldRef, paths: &[Vec<usize>]) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(data_type))
 }
 
-/// The position of the column called `name`.
-pub fn column_index(schema: &Schema, name: &str) -> Result<usize> {
-    let mut matches = schema.fields().iter().enumerate().filter(|(_, f)| f.name() == name).map(|(i, _)| i);
-    match (matches.next(), matches.next()) {
-        (Some(index), None) => Ok(index),
-        (Some(first), Some(second)) => Err(Error::request(
-            "ambiguous_column",
-            format!("the name {name:?} stands for several columns (numbers {first}, {second}, ...)"),
-        )),
-        (None, _) => {
-            let mut known: Vec<String> = schema.fields().iter().take(12).map(|f| format!("{:?}", f.name())).collect();
-            if schema.fields().len() > known.len() {
-                known.push("...".into());
-            }
-            Err(Error::request("no_such_column", format!("there is no column {name:?}"))
-                .hint(format!("columns are {}", known.join(", "))))
-        }
-    }
-}
-
 /// What to read and in what pieces.
 #[derive(Clone, Debug)]
 pub struct Scan {
     /// Columns to return.
     pub projection: Projection,
     /// Rows to return: those for which this is true.
-    pub predicate: Option<Predicate>,
+    pub predicate: Option<BoundPredicate>,
     /// Only these rows of the table, counted before the predicate.
     pub rows: Option<Range<u64>>,
     /// Rows of a batch at most.
@@ -188,23 +169,90 @@ pub struct Lane {
 /// What is known about a column without reading it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnStatistics {
-    /// No value is smaller.
+    /// No value is smaller. NaN is not counted.
     pub min: Option<Value>,
-    /// No value is larger.
+    /// No value is larger. NaN is not counted.
     pub max: Option<Value>,
     /// Number of nulls.
     pub null_count: Option<u64>,
     /// Whether `min` and `max` themselves occur.
     pub exact: bool,
+    /// Whether there is certainly no NaN.
+    pub nan_free: bool,
 }
 
 /// Something `verify` found that is not an error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Finding {
     /// Where.
     pub part: String,
     /// What.
     pub message: String,
+}
+
+/// What the checksums of a file cover: how much of a good verdict is proven, and how much only looks right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Checksums {
+    /// Nothing: the file carries none.
+    #[default]
+    None,
+    /// These parts, and not others: "the column blocks, not the header".
+    Parts(String),
+    /// Every byte.
+    All,
+}
+
+impl Checksums {
+    /// `none`, `parts` or `all`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Checksums::None => "none",
+            Checksums::Parts(_) => "parts",
+            Checksums::All => "all",
+        }
+    }
+}
+
+impl std::fmt::Display for Checksums {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Checksums::None => f.write_str("structure only: this file carries no checksums"),
+            Checksums::Parts(parts) => write!(f, "checksums cover {parts}"),
+            Checksums::All => f.write_str("checksums cover every byte"),
+        }
+    }
+}
+
+/// What a format's own checks gave.
+#[derive(Debug, Default)]
+pub struct Verified {
+    /// What the checksums cover that were compared.
+    pub checksums: Checksums,
+    /// What is odd but allowed.
+    pub findings: Vec<Finding>,
+    /// What is wrong with parts that do not keep others from being checked.
+    pub errors: Vec<Error>,
+}
+
+impl Verified {
+    /// Nothing odd, nothing wrong, as far as these checksums tell.
+    pub fn by(checksums: Checksums) -> Self {
+        Verified { checksums, ..Self::default() }
+    }
+
+    /// The first error, if there is one.
+    pub fn into_result(self) -> Result<Self> {
+        match self.errors.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(Verified { errors: Vec::new(), ..self }),
+        }
+    }
+}
+
+impl From<Vec<Finding>> for Verified {
+    fn from(findings: Vec<Finding>) -> Self {
+        Verified { findings, ..Self::default() }
+    }
 }
 
 /// An open file: metadata parsed once and only as far as needed, cheap to share between threads.
@@ -237,8 +285,8 @@ pub trait Table: Send + Sync {
     /// The byte map of the file.
     fn layout(&self) -> Result<Boxed<Layout>>;
 
-    /// Checks that go beyond opening the file and decoding all of it; returns what is odd but allowed.
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
-        Ok(crate::ready(Vec::new()))
+    /// Checks that go beyond opening the file and decoding all of it. Whoever compares checksums says what they cover.
+    fn verify(&self) -> Result<Boxed<Verified>> {
+        Ok(crate::ready(Verified::default()))
     }
 }

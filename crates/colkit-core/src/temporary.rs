@@ -1,11 +1,11 @@
 //! Temporary names beside a target, and what killed processes left under them.
 //!
-//! A temporary name is `.NAME.PROCESS-NUMBER.colkit-tmp`. Whoever writes under one holds a lock on it, which the system
-//! takes away when the process ends, however it ends. So what is not locked belongs to nobody, and the next process that
+//! A temporary name is `.colkit.PROCESS-NUMBER.colkit-tmp`; the target's own may be as long as the system allows. Whoever
+//! writes under one holds a lock on it, which the system takes away when the process ends, however it ends. So what is not locked belongs to nobody, and the next process that
 //! writes into the same folder removes it.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -28,10 +28,8 @@ pub(crate) fn folder_of(target: &Path) -> &Path {
 /// A new temporary name beside `target`.
 pub(crate) fn name_beside(target: &Path) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let mut name = OsString::from(".");
-    name.push(target.file_name().unwrap_or_default());
-    name.push(format!(".{}-{}{END}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
-    target.with_file_name(name)
+    let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    target.with_file_name(format!(".colkit.{process}-{number}{END}"))
 }
 
 /// Whether a name is one of ours.
@@ -164,7 +162,8 @@ mod tests {
     #[test]
     fn a_folder_appears_whole_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("all");
+        // As long as a name may be.
+        let target = folder.path().join("l".repeat(255));
         let sink = FolderSink::create(&target).unwrap();
         std::fs::write(sink.path().join("one"), b"1").unwrap();
         drop(sink);

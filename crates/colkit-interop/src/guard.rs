@@ -28,9 +28,15 @@ pub(crate) fn guarded<T, E: Into<Refusal>>(
         Ok(Ok(value)) => Ok(value),
         Ok(Err(refusal)) => Err(refusal.into().0.part(what)),
         Err(panic) => {
-            let reason = panic.downcast_ref::<String>().map(String::as_str);
-            let reason = reason.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-            Err(Error::corrupt("decoder_failed", format!("the decoder gave up: {reason}")).part(what))
+            // What a programmer wrote for programmers: kept for whoever debugs, not told to whoever has a broken file.
+            let reason = panic.downcast::<String>().map(|text| *text);
+            let reason = reason.or_else(|panic| panic.downcast::<&str>().map(|text| text.to_string()));
+            let error = Error::corrupt("decoder_failed", "its bytes do not make sense: the decoder could not go on");
+            Err(match reason {
+                Ok(reason) => error.caused_by(reason),
+                Err(_) => error,
+            }
+            .part(what))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod claims;
 pub mod csv;
 mod guard;
 pub mod ipc;

@@ -4,7 +4,9 @@ use arrow::array::{
     Array, ArrayRef, AsArray, FixedSizeListArray, LargeListArray, ListArray, StructArray, new_null_array,
 };
 use arrow::datatypes::{DataType, Field};
-use colkit_core::Result;
+use colkit_core::{ColumnRef, Result};
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// What `field` keeps of an array: some members of its structs, by their names.
@@ -37,4 +39,22 @@ pub(crate) fn keep(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
         }
         _ => array.clone(),
     })
+}
+
+/// The columns of a projection, each once, with the positions it is wanted at. `same` is what two of them that are the same
+/// have in common.
+pub(crate) fn each_once<K: Hash + Eq>(
+    columns: Vec<ColumnRef>,
+    same: impl Fn(&ColumnRef) -> K,
+) -> Vec<(ColumnRef, Vec<usize>)> {
+    let mut once: Vec<(ColumnRef, Vec<usize>)> = Vec::with_capacity(columns.len());
+    let mut places = HashMap::with_capacity(columns.len());
+    for (position, column) in columns.into_iter().enumerate() {
+        let place = *places.entry(same(&column)).or_insert(once.len());
+        match once.get_mut(place) {
+            Some((_, positions)) => positions.push(position),
+            None => once.push((column, vec![position])),
+        }
+    }
+    once
 }

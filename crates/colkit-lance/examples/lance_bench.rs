@@ -1,7 +1,8 @@
 //! Times reads of one file as told on standard input: what the benchmark script drives.
 //!
 //! One request per line, JSON: `{"file": ..., "take": [...]}` or `{"file": ..., "columns": [...]}` for a scan,
-//! `"where": ...` for some of its rows, with `"repeat": n`, `"threads": n`, `"mapped": true` to map the file, and `"open": true` to open it anew each time. The
+//! `"where": ...` for some of its rows, with `"repeat": n`, `"threads": n`, `"mapped": true` to map the file, `"checksums": false` to leave
+//! out comparing, and `"open": true` to open it anew each time. The
 //! answer is one line of JSON: best wall seconds, CPU seconds of that run, rows, bytes read.
 
 #![allow(clippy::print_stdout, reason = "its answers are its output")]
@@ -28,12 +29,13 @@ fn main() -> std::io::Result<()> {
 
 type Counter = Arc<Counting<Arc<dyn Source>>>;
 
-fn open_file(path: &str, mapped: bool) -> Result<(TableFile, Counter)> {
+fn open_file(path: &str, mapped: bool, checksums: bool) -> Result<(TableFile, Counter)> {
     let inner: Arc<dyn Source> =
         if mapped { Arc::new(MappedSource::open(path)?) } else { Arc::new(FileSource::open(path)?) };
     let source = Arc::new(Counting::new(inner));
     let dynamic: Arc<dyn Source> = source.clone();
-    Ok((TableFile::open(Arc::new(Lance::new()), dynamic, &ReadOptions::default())?, source))
+    let options = ReadOptions { checksums, ..ReadOptions::default() };
+    Ok((TableFile::open(Arc::new(Lance::new()), dynamic, &options)?, source))
 }
 
 fn answer(line: &str, known: &mut Option<(String, TableFile)>) -> Result<Value> {
@@ -43,17 +45,19 @@ fn answer(line: &str, known: &mut Option<(String, TableFile)>) -> Result<Value> 
     let number = |key: &str, default: u64| request.get(key).and_then(Value::as_u64).unwrap_or(default);
     let threads = usize::try_from(number("threads", 2)).unwrap_or(2);
     let mapped = request.get("mapped").and_then(Value::as_bool) == Some(true);
+    let checksums = request.get("checksums").and_then(Value::as_bool) != Some(false);
     let anew = request.get("open").and_then(Value::as_bool) == Some(true);
     let rows: Option<Vec<u64>> =
         request.get("take").and_then(Value::as_array).map(|r| r.iter().filter_map(Value::as_u64).collect());
-    if known.as_ref().is_none_or(|(p, _)| p != path) {
-        *known = Some((path.to_owned(), open_file(path, mapped)?.0));
+    let name = format!("{path} {checksums}");
+    if known.as_ref().is_none_or(|(p, _)| *p != name) {
+        *known = Some((name, open_file(path, mapped, checksums)?.0));
     }
     let (mut best, mut best_cpu, mut count, mut bytes) = (f64::MAX, 0.0, 0usize, None);
     for _ in 0..number("repeat", 1) {
         let (cpu, start) = (cpu_seconds(), Instant::now());
         let (file, counter) = if anew {
-            let (file, counter) = open_file(path, mapped)?;
+            let (file, counter) = open_file(path, mapped, checksums)?;
             (file, Some(counter))
         } else {
             (known.as_ref().map(|(_, f)| f.clone()).ok_or_else(|| bad("file"))?, None)
@@ -66,7 +70,8 @@ fn answer(line: &str, known: &mut Option<(String, TableFile)>) -> Result<Value> 
             Some(rows) => file.take(rows, &projection)?.num_rows(),
             None => {
                 let condition = request.get("where").and_then(Value::as_str);
-                let predicate = condition.map(|c| Predicate::parse(c, &file.schema())).transpose()?;
+                let predicate =
+                    condition.map(|c| Predicate::parse(c, &file.schema())?.bind(&file.schema())).transpose()?;
                 let scan = Scan { projection, predicate, ..Scan::default() };
                 let mut count = 0;
                 for batch in file.with_threads(threads).scan(&scan)? {

@@ -2,7 +2,7 @@
 //!
 //! One request per line, JSON: `{"file": "in.arrow", "out": "out.lance", "prefer": "size", "piece": 1000, "memory":
 //! 1000000, "timed": true, "version": "2.1",
-//! "bloom": ["a"], "page": 8388608}`. All but the first two may be left out. The answer is one line: `ok`, or the error; if
+//! "bloom": ["a"], "page": 8388608, "level": 3}`. All but the first two may be left out. The answer is one line: `ok`, or the error; if
 //! timed, the table is read into memory first and the CPU seconds of writing it follow `ok`.
 
 #![allow(clippy::print_stdout, reason = "its answers are its output")]
@@ -54,12 +54,13 @@ fn answer(line: &str) -> Result<Option<f64>> {
     };
     let mut options = WriteOptions::default();
     options.memory = number("memory").unwrap_or(options.memory);
+    options.level = number("level").and_then(|n| u32::try_from(n).ok());
     let piece = number("piece").and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX).max(1);
     let mut reader = FileReader::try_new(File::open(text("file").ok_or_else(|| bad("file"))?)?, None)?;
     let schema = reader.schema();
     let loaded = if timed { reader.by_ref().collect::<std::result::Result<Vec<_>, _>>()? } else { Vec::new() };
     let began = cpu_seconds();
-    let sink = FileSink::create(text("out").ok_or_else(|| bad("out"))?)?;
+    let sink = FileSink::replace(text("out").ok_or_else(|| bad("out"))?)?;
     let mut writer = Lance::new().writing(writing).writer(schema, Box::new(sink), &options)?;
     for batch in loaded.into_iter().map(Ok).chain(reader) {
         let batch: RecordBatch = batch?;

@@ -59,7 +59,7 @@ pub(crate) async fn fetch_within(
     };
     let ranges = descriptions.iter().map(range).collect::<Result<Vec<_>>>()?;
     let total = ranges.iter().map(|r| r.len()).fold(0, u64::saturating_add);
-    Limits::check("the blobs of one batch", total, limits.memory)?;
+    Limits::check_memory("the blobs of one batch", total, limits.memory)?;
     let mut variable = Variable::new(true, descriptions.len());
     for bytes in io.read(ranges).await? {
         variable.push(&bytes)?;

@@ -8,6 +8,7 @@
 //! The one invariant: whoever polls a coroutine polls all its unfinished parts ([`join_all`] does), so that every
 //! read asked for in one step is picked up in the next.
 
+use crate::seal::Seal;
 use bytes::Bytes;
 use colkit_core::{Boxed, ByteRange, Error, Machine, Result, Step};
 use std::future::Future;
@@ -20,7 +21,11 @@ pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
 /// Through which a coroutine asks for bytes.
 #[derive(Clone, Default)]
-pub(crate) struct Io(Arc<Mutex<Exchange>>);
+pub(crate) struct Io {
+    exchange: Arc<Mutex<Exchange>>,
+    /// What proves the bytes, if anything does.
+    seal: Option<Arc<Seal>>,
+}
 
 #[derive(Default)]
 struct Exchange {
@@ -31,11 +36,24 @@ struct Exchange {
 
 impl Io {
     fn lock(&self) -> MutexGuard<'_, Exchange> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.exchange.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// These bytes, in this order. Empty ranges are answered without asking.
+    /// The same, whose bytes are proven by this.
+    pub fn sealed(&self, seal: Option<Arc<Seal>>) -> Io {
+        Io { exchange: self.exchange.clone(), seal }
+    }
+
+    /// These bytes, in this order, proven if the file has a seal.
     pub async fn read(&self, ranges: Vec<ByteRange>) -> Result<Vec<Bytes>> {
+        match &self.seal {
+            Some(seal) => seal.read(self, &ranges).await,
+            None => self.fetch(ranges).await,
+        }
+    }
+
+    /// These bytes, in this order, as they come. Empty ranges are answered without asking.
+    pub async fn fetch(&self, ranges: Vec<ByteRange>) -> Result<Vec<Bytes>> {
         if ranges.iter().all(|r| !r.is_empty()) {
             return Fetch { io: self.clone(), ranges, ticket: None }.await;
         }
@@ -52,6 +70,11 @@ impl Io {
 
     /// Runs another machine as a part of this computation.
     pub async fn run<T>(&self, mut machine: Boxed<T>) -> Result<T> {
+        self.next(machine.as_mut()).await
+    }
+
+    /// Runs another machine to its next result.
+    pub async fn next<T>(&self, machine: &mut dyn Machine<Output = T>) -> Result<T> {
         let mut got = Vec::new();
         loop {
             match machine.step(got)? {
@@ -103,7 +126,16 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T>> + Send + 'static,
 {
-    let io = Io::default();
+    sealed(None, body)
+}
+
+/// Makes a machine of an `async` function whose bytes are proven by this.
+pub(crate) fn sealed<T, F>(seal: Option<Arc<Seal>>, body: impl FnOnce(Io) -> F) -> Boxed<T>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T>> + Send + 'static,
+{
+    let io = Io { exchange: Arc::default(), seal };
     let future = Box::pin(body(io.clone()));
     Box::new(Coroutine { io, future: Some(future) })
 }

@@ -7,6 +7,7 @@ use crate::encoding::{ColumnForm, Decoded, PageSummary, Target};
 use crate::read::LanceFile;
 use crate::rows::Rows;
 use crate::schema::{Kind, Node};
+use crate::seal::BLOCK;
 use crate::trust::{self, Zones};
 use colkit_core::{ByteRange, ColumnStatistics, Layout, Region, RegionKind, Result};
 use std::collections::HashMap;
@@ -96,19 +97,25 @@ fn page_statistics(
 /// Buffers start on multiples of this; what lies between is padding.
 const ALIGNMENT: u64 = 64;
 
-pub(crate) async fn layout(file: &Arc<LanceFile>, io: &Io) -> Result<Layout> {
+/// What lies around pages and column metadata.
+fn frame(file: &LanceFile) -> Vec<Region> {
     let container = &file.container;
-    let (footer, size) = (container.footer(), container.size());
-    let end = ByteRange::between(footer.global_table.end(), size);
+    let footer = container.footer();
+    let end = ByteRange::between(footer.global_table.end(), container.size());
     let mut regions = vec![
         Region::new(footer.column_table, RegionKind::Metadata, "column table"),
         Region::new(footer.global_table, RegionKind::Metadata, "global buffer table"),
         Region::new(end, RegionKind::Header, "footer"),
     ];
     for (index, range) in container.global_buffers().iter().enumerate() {
-        let name = if index == 0 { "file descriptor".to_owned() } else { format!("global buffer {index}") };
-        regions.push(Region::new(*range, RegionKind::Metadata, name));
+        regions.push(Region::new(*range, RegionKind::Metadata, global_name(file, index)));
     }
+    regions
+}
+
+pub(crate) async fn layout(file: &Arc<LanceFile>, io: &Io) -> Result<Layout> {
+    let container = &file.container;
+    let mut regions = frame(file);
     for column in columns(file, io).await? {
         let place = if column.path.is_empty() { format!("column {}", column.column) } else { column.path.clone() };
         let of = |region: Region| match column.root {
@@ -138,8 +145,49 @@ pub(crate) async fn layout(file: &Arc<LanceFile>, io: &Io) -> Result<Layout> {
             regions.push(of(Region::new(range, RegionKind::Data, format!("{place}: blob"))));
         }
     }
-    Ok(cover(size, regions))
+    Ok(cover(container.size(), regions))
 }
+
+/// What a global buffer holds, as far as that is known.
+fn global_name(file: &LanceFile, index: usize) -> String {
+    if index == 0 {
+        return "file descriptor".to_owned();
+    }
+    let number = index.to_string();
+    let known = file.fields.own.iter().find(|(_, value)| value.split(' ').next() == Some(number.as_str()));
+    known.map_or_else(|| format!("global buffer {index}"), |(key, _)| format!("global buffer {index} ({key})"))
+}
+
+/// What lies in the block of checksums that begins here, for people.
+pub(crate) async fn parts_at(file: &Arc<LanceFile>, io: &Io, start: u64) -> String {
+    let block = ByteRange::between(start, start.saturating_add(BLOCK));
+    let regions = match layout(file, io).await {
+        Ok(layout) => layout.regions,
+        // Where metadata is damaged, there is no map of all of it.
+        Err(_) => {
+            let columns = file.container.footer().column_metadata;
+            let columns = Region::new(columns, RegionKind::Metadata, "metadata of columns");
+            [columns].into_iter().chain(frame(file)).collect()
+        }
+    };
+    let overlaps = |r: &&Region| r.range.start() < block.end() && block.start() < r.range.end();
+    let named = regions.iter().filter(overlaps).filter(|r| r.kind != RegionKind::Padding);
+    let mut names: Vec<String> = named
+        .map(|r| match r.column {
+            Some(_) if r.kind == RegionKind::Data => format!("column {}", r.name),
+            _ => r.name.clone(),
+        })
+        .take(MOST_NAMED + 1)
+        .collect();
+    if names.len() > MOST_NAMED {
+        names.truncate(MOST_NAMED);
+        names.push("...".to_owned());
+    }
+    names.join(" or ")
+}
+
+/// Parts of a file that a message names at most.
+const MOST_NAMED: usize = 3;
 
 /// Where the values of a blob column lie. A column that cannot be read has none to show.
 async fn blobs(file: &Arc<LanceFile>, io: &Io, column: &ColumnSummary) -> Result<Vec<ByteRange>> {

@@ -6,6 +6,7 @@ use crate::encoding::Registry;
 use crate::read::LanceFile;
 use crate::schema::Fields;
 use crate::table::LanceTable;
+use crate::trust;
 use crate::write::{self, LanceWriter, Writing};
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{Boxed, Error, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
@@ -54,8 +55,19 @@ async fn open(io: &Io, size: u64, registry: Arc<Registry>, options: ReadOptions)
         return Err(Error::unsupported("no_schema", "the file has no global buffer 0 and so no schema")
             .hint("its columns can only be read by who knows their types"));
     };
-    let bytes = container.fetch(io, vec![descriptor]).await?.pop().unwrap_or_default();
-    let fields = Fields::parse(bytes, container.version(), &options.limits).map_err(|e| e.at(descriptor.start()))?;
+    let io = &io.sealed(container.seal().cloned());
+    let bytes = container.fetch(io, vec![descriptor]).await.map_err(|e| e.part("file descriptor"))?;
+    let bytes = bytes.into_iter().next().unwrap_or_default();
+    let mut fields =
+        Fields::parse(bytes, container.version(), &options.limits).map_err(|e| e.at(descriptor.start()))?;
+    match trust::claim(&fields.own, size) {
+        trust::Claim::Sealed if options.checksums && container.seal().is_none() => {
+            let message = "the checksums that the file says it has are not where they should be";
+            return Err(Error::corrupt("bad_checksum", message).at(descriptor.start()));
+        }
+        trust::Claim::Sealed | trust::Claim::Unsealed => {}
+        trust::Claim::OfAnother => fields.own.clear(),
+    }
     let mut file = LanceFile::new(container, fields, registry, options.limits);
     if file.fields.columns != file.container.column_count() {
         match file.container.version() {

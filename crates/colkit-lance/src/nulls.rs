@@ -34,7 +34,7 @@ pub(crate) fn with_nulls(array: ArrayRef, nulls: Option<NullBuffer>) -> Result<A
 /// `count` nulls.
 pub(crate) fn null_array(data_type: &DataType, count: u64, limits: &Limits) -> Result<ArrayRef> {
     // Nulls of fixed-size types take room although no byte of the file stands for them.
-    Limits::check("an array of nulls", times(count, width(data_type))?, limits.memory)?;
+    Limits::check_memory("an array of nulls", times(count, width(data_type))?, limits.memory)?;
     Ok(new_null_array(data_type, size(count)?))
 }
 

@@ -1,21 +1,21 @@
 //! An open Lance file as a table.
 
 use crate::container::Container;
-use crate::coroutine::{BoxFuture, Io, coroutine, join_all};
+use crate::coroutine::{BoxFuture, Io, join_all};
 use crate::describe::{self, ColumnSummary};
+use crate::prove;
 use crate::prune;
 use crate::read::{ColumnReader, LanceFile, Pieces};
 use crate::rows::Rows;
 use crate::schema::{Fields, Node};
-use crate::trust::{self, Checksums, Statistics, Zones};
 use arrow::array::{ArrayRef, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
 use colkit_core::{
-    Boxed, ColumnStatistics, Finding, Lane, Layout, Predicate, Projection, Result, Scan, Split, Table, check_rows,
-    coalesce,
+    BoundPredicate, Boxed, ColumnStatistics, Lane, Layout, Projection, Result, Scan, Split, Table, Verified,
+    check_rows, coalesce,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl LanceTable {
     /// What is in the columns: pages, layouts, encodings, sizes.
     pub fn describe(&self) -> Boxed<Vec<ColumnSummary>> {
         let file = self.file.clone();
-        coroutine(move |io| async move { describe::columns(&file, &io).await })
+        self.file.container.coroutine(move |io| async move { describe::columns(&file, &io).await })
     }
 
     /// The fields of a projection, and the schema of what comes out.
@@ -78,7 +78,7 @@ async fn splits(
     io: Io,
     nodes: Vec<Arc<Node>>,
     rows: Range<u64>,
-    predicate: Option<Predicate>,
+    predicate: Option<BoundPredicate>,
 ) -> Result<Vec<Split>> {
     // Without columns there is nothing to read, but the number of rows should still be one that the file can prove.
     let witnesses: Vec<&Node> = match nodes.is_empty() {
@@ -119,7 +119,12 @@ async fn splits(
     for reader in &readers {
         plan_column(&file, reader, &mut splits)?;
     }
-    splits.iter_mut().for_each(|s| s.ranges = coalesce(&s.ranges, 0));
+    for split in &mut splits {
+        if let Some(seal) = file.container.seal() {
+            split.ranges = seal.plan(&split.ranges)?;
+        }
+        split.ranges = coalesce(&split.ranges, 0);
+    }
     Ok(splits)
 }
 
@@ -223,7 +228,7 @@ impl Table for LanceTable {
         let rows = scan.row_range(self.row_count())?;
         let (nodes, _) = self.project(&scan.projection)?;
         let (file, predicate) = (self.file.clone(), scan.predicate.clone());
-        Ok(coroutine(move |io| splits(file, io, nodes, rows, predicate)))
+        Ok(self.file.container.coroutine(move |io| splits(file, io, nodes, rows, predicate)))
     }
 
     fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
@@ -243,7 +248,7 @@ impl Table for LanceTable {
         let (nodes, schema) = self.project(projection)?;
         let (file, count) = (self.file.clone(), rows.len());
         let (rows, order) = in_order(rows);
-        Ok(coroutine(move |io| async move {
+        Ok(self.file.container.coroutine(move |io| async move {
             let fields: Vec<BoxFuture<ArrayRef>> =
                 nodes.iter().map(|node| file.read(&io, node, rows.clone())).collect();
             let mut columns = join_all(fields).await?;
@@ -258,23 +263,17 @@ impl Table for LanceTable {
         self.file.statistics().to_vec()
     }
 
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+    fn verify(&self) -> Result<Boxed<Verified>> {
         let file = self.file.clone();
-        Ok(coroutine(move |io| async move {
-            let (container, own) = (&file.container, &file.fields.own);
-            trust::load::<Statistics>(container, &io, own, trust::STATISTICS).await?;
-            trust::load::<Zones>(container, &io, own, trust::ZONES).await?;
-            if let Some(checksums) = trust::load::<Checksums>(container, &io, own, trust::CHECKSUMS).await? {
-                let owners = describe::owners(&file.fields.roots);
-                let names = owners.into_iter().map(|(column, (path, _))| (column, path)).collect();
-                trust::verify(container, &io, &checksums, &names).await?;
-            }
-            Ok(Vec::new())
+        Ok(self.file.container.coroutine(move |io| async move {
+            let covered = prove::checksums(&file, &io).await?;
+            prove::statistics(&file, &io).await?;
+            Ok(Verified::by(covered))
         }))
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {
         let file = self.file.clone();
-        Ok(coroutine(move |io| async move { describe::layout(&file, &io).await }))
+        Ok(self.file.container.coroutine(move |io| async move { describe::layout(&file, &io).await }))
     }
 }

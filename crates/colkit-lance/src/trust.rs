@@ -1,4 +1,5 @@
-//! What colkit adds to a file: statistics, zone maps and checksums, in global buffers that stock readers never ask for.
+//! What colkit adds to a file: statistics, zone maps, bloom filters and checksums, in global buffers that stock readers
+//! never ask for.
 //!
 //! The schema's metadata names the buffers by number; the buffers hold protobuf messages.
 //!
@@ -6,8 +7,9 @@
 //! |---|---|
 //! | `colkit.statistics` | [`Statistics`]: minimum, maximum and nulls of each top-level column |
 //! | `colkit.zones` | [`Zones`]: the same for every so many rows, and for every page |
-//! | `colkit.checksums` | [`Checksums`]: CRC-32 of every page buffer of every column, in order |
 //! | `colkit.bloom.N` | [`BloomFilters`]: of top-level column N, one for every so many rows; see [`crate::bloom`] |
+//! | `colkit.seal` | checksums of all blocks of the file, no message: see [`crate::seal`] |
+//! | `colkit.checksums` | [`Checksums`]: CRC-32 of every page buffer of every column; in files of before there were seals |
 //!
 //! A bound is never tighter than the values; `inexact` says that it may be looser.
 
@@ -22,12 +24,39 @@ use std::collections::HashMap;
 pub(crate) const STATISTICS: &str = "colkit.statistics";
 pub(crate) const ZONES: &str = "colkit.zones";
 pub(crate) const CHECKSUMS: &str = "colkit.checksums";
+pub(crate) const SEAL: &str = "colkit.seal";
 /// Followed by the number of a column.
 pub(crate) const BLOOM: &str = "colkit.bloom.";
 
 /// Whether a key of the schema's metadata is one of ours.
 pub(crate) fn is_own_key(key: &str) -> bool {
-    matches!(key, STATISTICS | ZONES | CHECKSUMS) || key.starts_with(BLOOM)
+    matches!(key, STATISTICS | ZONES | CHECKSUMS | SEAL) || key.starts_with(BLOOM)
+}
+
+/// What the metadata says about a seal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// This file has one.
+    Sealed,
+    /// Nothing: whoever wrote the file knew of none.
+    Unsealed,
+    /// The metadata was copied from another file, and what it names is not here.
+    OfAnother,
+}
+
+/// The value of [`SEAL`]: the number of its global buffer, and the size of the file. Other writers keep metadata that they do
+/// not know; by its size a file tells its own from that of the file it was copied from. Always equally long.
+pub(crate) fn seal_value(buffer: usize, size: u64) -> String {
+    format!("{buffer} of {size:020}")
+}
+
+/// What the metadata of a file of this size claims.
+pub(crate) fn claim(names: &HashMap<String, String>, size: u64) -> Claim {
+    match names.get(SEAL) {
+        None => Claim::Unsealed,
+        Some(value) if value.ends_with(&format!(" of {size:020}")) => Claim::Sealed,
+        Some(_) => Claim::OfAnother,
+    }
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -139,7 +168,7 @@ pub(crate) struct BloomFilters {
 impl Bound {
     pub fn of(value: &Value) -> Option<Bound> {
         let value = match value {
-            Value::Null => return None,
+            Value::Null | Value::Decimal(_) => return None,
             Value::Bool(b) => BoundValue::Bool(*b),
             Value::Int(i) => BoundValue::Int(Bytes::copy_from_slice(&i.to_le_bytes())),
             Value::Float(x) => BoundValue::Float(*x),
@@ -167,6 +196,7 @@ impl Zone {
             max: self.max.as_ref().and_then(Bound::value),
             null_count: Some(self.null_count),
             exact: !self.inexact,
+            nan_free: false,
         }
     }
 }
@@ -178,12 +208,9 @@ pub(crate) fn shown(zone: &Zone, data_type: &DataType) -> ColumnStatistics {
     if data_type.is_decimal() { ColumnStatistics { min: None, max: None, ..all } } else { all }
 }
 
-/// The global buffer that `key` names, if it names one.
-pub(crate) fn place(container: &Container, names: &HashMap<String, String>, key: &str) -> Result<Option<ByteRange>> {
-    let Some(named) = names.get(key) else { return Ok(None) };
-    let wrong = || Error::corrupt("bad_metadata", format!("{key} names global buffer {named:?}, which is not there"));
-    let index: usize = named.parse().map_err(|_| wrong())?;
-    container.global_buffers().get(index).copied().map(Some).ok_or_else(wrong)
+/// The global buffer that `key` names, if it names one that is there.
+pub(crate) fn place(container: &Container, names: &HashMap<String, String>, key: &str) -> Option<ByteRange> {
+    container.global_buffers().get(names.get(key)?.parse::<usize>().ok()?).copied()
 }
 
 /// Where the filters of these sizes lie in the message that holds them: each after its tag (a byte) and its length.
@@ -207,8 +234,8 @@ pub(crate) async fn load<M: Message + Default>(
     names: &HashMap<String, String>,
     key: &str,
 ) -> Result<Option<M>> {
-    let Some(range) = place(container, names, key)? else { return Ok(None) };
-    let bytes = container.fetch(io, vec![range]).await?.pop().unwrap_or_default();
+    let Some(range) = place(container, names, key) else { return Ok(None) };
+    let bytes = container.fetch(io, vec![range]).await.map_err(|e| e.part(key))?.pop().unwrap_or_default();
     M::decode(bytes).map(Some).map_err(|e| bad_metadata(key, e).at(range.start()))
 }
 
@@ -217,7 +244,7 @@ fn changed(range: ByteRange) -> Error {
     Error::corrupt("bad_checksum", message).at(range.start())
 }
 
-/// Compares every page buffer with its checksum. `names` says what the columns are called.
+/// Compares every page buffer with its checksum, in files without a seal. `names` says what the columns are called.
 pub(crate) async fn verify(
     container: &Container,
     io: &Io,

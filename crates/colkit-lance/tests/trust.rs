@@ -13,7 +13,8 @@ use bytes::Bytes;
 use colkit_core::conformance;
 use colkit_core::drive::blocking;
 use colkit_core::{
-    Format, Op, Predicate, Projection, ReadOptions, RegionKind, Scan, Source, TableFile, Value, WriteOptions,
+    BoundPredicate, Counting, Format, Op, Predicate, Projection, ReadOptions, RegionKind, Result, Scan, Source,
+    TableFile, Value, WriteOptions,
 };
 use colkit_lance::container::Version;
 use colkit_lance::{Lance, Writing};
@@ -38,21 +39,15 @@ fn sorted(rows: i64) -> RecordBatch {
 #[test]
 fn a_narrow_filter_reads_little() {
     let bytes = written(&sorted(2_000_000));
-    let predicate = Predicate::And(vec![
-        Predicate::compare(0, Op::Ge, Value::Int(1_000_000)),
-        Predicate::compare(0, Op::Lt, Value::Int(1_002_000)),
-    ]);
-    let scan = Scan { predicate: Some(predicate), ..Scan::default() };
-    let (read, _) = conformance::bytes_read(&lance(), &bytes, &scan);
+    let (rows, read) = found(&bytes, "n >= 1000000 and n < 1002000");
     assert!(read * 100 < bytes.len() as u64, "{read} of {} bytes", bytes.len());
-    let found: usize = file(&bytes).scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
-    assert_eq!(found, 2000);
+    assert_eq!(rows, 2000);
 }
 
 /// Rows that a condition leaves, and bytes that are read for it.
 fn found(bytes: &Bytes, condition: &str) -> (usize, u64) {
     let table = file(bytes);
-    let predicate = Predicate::parse(condition, &table.schema()).unwrap();
+    let predicate = Predicate::parse(condition, &table.schema()).unwrap().bind(&table.schema()).unwrap();
     let scan = Scan { predicate: Some(predicate), ..Scan::default() };
     let rows = table.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
     (rows, conformance::bytes_read(&lance(), bytes, &scan).0)
@@ -132,6 +127,10 @@ fn sorted_by_all(rows: i64) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
+fn bound(batch: &RecordBatch, column: usize, op: Op, value: Value) -> Result<BoundPredicate> {
+    Predicate::compare(column, op, value).bind(&batch.schema())
+}
+
 #[test]
 fn every_type_with_an_order_is_pruned() {
     let batch = sorted_by_all(100_000);
@@ -146,7 +145,7 @@ fn every_type_with_an_order_is_pruned() {
         (3, text("00050"), 1000),
         (5, Value::Int(500), 100),
     ] {
-        let scan = Scan { predicate: Some(Predicate::compare(column, Op::Eq, value)), ..Scan::default() };
+        let scan = Scan { predicate: Some(bound(&batch, column, Op::Eq, value).unwrap()), ..Scan::default() };
         let rows: usize = file(&bytes).scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
         let (read, _) = conformance::bytes_read(&lance(), &bytes, &scan);
         assert_eq!(rows, expected, "column {column}");
@@ -156,8 +155,7 @@ fn every_type_with_an_order_is_pruned() {
     assert_eq!((&statistics[4].min, &statistics[4].max), (&Some(Value::Int(0)), &Some(Value::Int(99_999))));
     assert_eq!((&statistics[2].min, &statistics[2].max), (&Some(text("00000")), &Some(text("00099"))));
     // A number is no length of time. That is said, not answered with nothing.
-    let wrong = Scan { predicate: Some(Predicate::compare(4, Op::Lt, Value::Int(-1))), ..Scan::default() };
-    assert!(file(&bytes).scan(&wrong).unwrap().any(|b| b.is_err_and(|e| e.code() == "type_mismatch")));
+    assert_eq!(bound(&batch, 4, Op::Lt, Value::Int(-1)).unwrap_err().code(), "type_mismatch");
 }
 
 #[test]
@@ -172,7 +170,7 @@ fn bloom_filters_of_all_types_hold_what_is_there() {
     for (column, value, expected) in
         [(1, row(15_000), 1), (2, text("00015"), 1000), (3, text("00015"), 1000), (5, Value::Int(150), 100)]
     {
-        let scan = Scan { predicate: Some(Predicate::compare(column, Op::Eq, value)), ..Scan::default() };
+        let scan = Scan { predicate: Some(bound(&batch, column, Op::Eq, value).unwrap()), ..Scan::default() };
         let rows: usize = file(&bytes).scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
         assert_eq!(rows, expected, "column {column}");
     }
@@ -234,27 +232,93 @@ fn statistics_need_no_data() {
     assert!(table.schema().metadata().is_empty(), "what colkit adds is not the user's metadata");
 }
 
+fn verify(bytes: &Bytes) -> Result<()> {
+    let table = TableFile::open(lance(), Arc::new(bytes.clone()), &ReadOptions::default())?;
+    table.verify().map(drop)
+}
+
+/// The file with one bit changed.
+fn flipped(bytes: &Bytes, at: usize) -> Bytes {
+    let mut damaged = bytes.to_vec();
+    damaged[at] ^= 1 << (at * 5 % 8);
+    damaged.into()
+}
+
+/// A small table with most that colkit adds to files.
+fn small(version: Version) -> (RecordBatch, Bytes) {
+    let numbers = Int64Array::from_iter((0..400).map(|i| (i % 7 > 0).then_some(i * 977 % 1000)));
+    let texts = StringArray::from_iter((0..400).map(|i| (i % 5 > 0).then(|| format!("text {}", i % 90))));
+    let columns: [(&str, ArrayRef); 2] = [("n", Arc::new(numbers)), ("t", Arc::new(texts))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let writing = Writing { version: Some(version), bloom: vec!["n".into()], ..Writing::default() };
+    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(writing));
+    let bytes = conformance::write(&format, &batch, 100, &WriteOptions::default()).unwrap().0;
+    (batch, bytes)
+}
+
+/// What scans, single rows and conditions give, as long as nothing complains.
+fn answers(bytes: &Bytes) -> Result<(Vec<RecordBatch>, RecordBatch, usize)> {
+    let table = TableFile::open(lance(), Arc::new(bytes.clone()), &ReadOptions::default())?.with_threads(1);
+    let all = table.scan(&Scan::default())?.collect::<Result<Vec<_>>>()?;
+    let some = table.take(&[399, 7], &Projection::all())?;
+    let predicate = Some(Predicate::compare(0, Op::Eq, Value::Int(977)).bind(&table.schema())?);
+    let found = table.scan(&Scan { predicate, ..Scan::default() })?.map(|b| b.map(|b| b.num_rows()));
+    Ok((all, some, found.sum::<Result<usize>>()?))
+}
+
 #[test]
-fn every_flipped_bit_of_data_is_found() {
-    let bytes = written(&Random(3).table());
-    let table = file(&bytes);
-    blocking::run(table.table().verify().unwrap(), &bytes).unwrap();
-    let layout = table.layout().unwrap();
-    let mut places = 0;
-    for region in layout.regions.iter().filter(|r| r.kind == RegionKind::Data) {
-        for at in (region.range.start()..region.range.end()).step_by(97) {
-            let mut damaged = bytes.to_vec();
-            damaged[at as usize] ^= 1 << (at % 8);
-            let damaged = Bytes::from(damaged);
-            let table = file(&damaged);
-            let error = blocking::run(table.table().verify().unwrap(), &damaged).unwrap_err();
-            assert_eq!((error.code(), error.offset()), ("bad_checksum", Some(region.range.start())), "byte {at}");
-            let part = error.part_name().unwrap();
-            assert!(part.starts_with("column \"") && part.contains(": page "), "{error}");
-            places += 1;
+fn one_flipped_bit_anywhere_is_found() {
+    for version in [Version::V2_0, Version::V2_1, Version::V2_2] {
+        let (batch, bytes) = small(version);
+        verify(&bytes).unwrap();
+        let right = answers(&bytes).unwrap();
+        assert_eq!((&right.0[0], right.2), (&batch, 1));
+        // Everything after the pages, and some of the pages.
+        let metadata = bytes.len() - 3500.min(bytes.len());
+        let step = if std::env::var_os("COLKIT_EVERY_BYTE").is_some() { 1 } else { 13 };
+        for at in (0..metadata).step_by(step).chain((metadata..bytes.len()).step_by(step.min(2))) {
+            let damaged = flipped(&bytes, at);
+            assert!(verify(&damaged).is_err(), "{version}: byte {at} of {}: verify finds nothing", bytes.len());
+            if let Ok(found) = answers(&damaged) {
+                assert_eq!(found, right, "{version}: byte {at} of {}", bytes.len());
+            }
         }
     }
-    assert!(places > 0 && bytes.size() > 0);
+}
+
+#[test]
+fn damage_is_named_by_its_place() {
+    let bytes = written(&sorted(20_000));
+    let layout = file(&bytes).layout().unwrap();
+    let mut places = 0;
+    for region in layout.regions.iter().filter(|r| r.kind == RegionKind::Data) {
+        let at = region.range.start();
+        let damaged = flipped(&bytes, at as usize);
+        let error = verify(&damaged).unwrap_err();
+        assert_eq!((error.code(), error.offset()), ("bad_checksum", Some(at / 1024 * 1024)), "byte {at}");
+        assert!(error.part_name().unwrap().contains("column "), "{error}");
+        let (table, column) = (file(&damaged), region.column.unwrap());
+        let scan = Scan::of(Projection::columns([column]));
+        let error = table.scan(&scan).and_then(|batches| batches.collect::<Result<Vec<_>>>()).unwrap_err();
+        assert_eq!(error.code(), "bad_checksum", "{error}");
+        let name = table.schema().field(column).name().clone();
+        assert!(error.part_name().unwrap().starts_with(&format!("field {name:?}: column ")), "{error}");
+        places += 1;
+    }
+    assert!(places > 0);
+}
+
+#[test]
+fn checksums_can_be_left_alone() {
+    let (batch, bytes) = small(Version::V2_1);
+    let layout = file(&bytes).layout().unwrap();
+    let padding = layout.regions.iter().find(|r| r.kind == RegionKind::Padding).unwrap();
+    let damaged = flipped(&bytes, padding.range.start() as usize);
+    assert_eq!(verify(&damaged).unwrap_err().code(), "bad_checksum");
+    let trusting = ReadOptions { checksums: false, ..ReadOptions::default() };
+    let table = TableFile::open(lance(), Arc::new(damaged), &trusting).unwrap();
+    assert_eq!(table.scan(&Scan::default()).unwrap().next().unwrap().unwrap(), batch);
+    table.verify().unwrap();
 }
 
 #[test]
@@ -267,13 +331,91 @@ fn a_flipped_bit_of_a_blob_is_found() {
         let writing = Writing { version: Some(version), ..Writing::default() };
         let format: Arc<dyn Format> = Arc::new(Lance::new().writing(writing));
         let bytes = conformance::write(&format, &batch, 7, &WriteOptions::default()).unwrap().0;
-        let verify = |bytes: &Bytes| blocking::run(file(bytes).table().verify().unwrap(), bytes);
         verify(&bytes).unwrap();
-        let mut damaged = bytes.to_vec();
-        damaged[1024 + 500] ^= 4;
-        let error = verify(&damaged.into()).unwrap_err();
+        let damaged = flipped(&bytes, 1024 + 500);
+        let error = verify(&damaged).unwrap_err();
         assert_eq!((error.code(), error.offset()), ("bad_checksum", Some(1024)), "{error}");
-        assert!(error.part_name().unwrap().contains("column \"b\": value 1"), "{error}");
+        assert!(error.part_name().unwrap().contains("column b: blob"), "{error}");
+        let take = |row| file(&damaged).take(&[row], &Projection::all());
+        assert_eq!(take(1).unwrap_err().code(), "bad_checksum");
+        assert_eq!(take(9).unwrap(), batch.slice(9, 1));
+    }
+}
+
+#[test]
+fn checksums_are_small_and_so_are_proven_reads() {
+    let batch = sorted(1_000_000);
+    let bytes = written(&batch);
+    let layout = file(&bytes).layout().unwrap();
+    let seal = layout.regions.iter().find(|r| r.name.contains("colkit.seal")).unwrap();
+    assert!(seal.range.len() * 200 < bytes.size(), "{} of {}", seal.range.len(), bytes.len());
+    let read = |checksums| {
+        let source = Arc::new(Counting::new(bytes.clone()));
+        let options = ReadOptions { checksums, ..ReadOptions::default() };
+        let table = TableFile::open(lance(), source.clone(), &options).unwrap();
+        table.take(&[500_000], &Projection::all()).unwrap();
+        source.count().bytes
+    };
+    let (proven, plain) = (read(true), read(false));
+    assert!(proven < plain + 16 * 1024, "{proven} and {plain} bytes for one row");
+}
+
+/// Files of before there were seals, with checksums of buffers.
+#[test]
+fn older_files_are_read_and_verified() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/older");
+    let bytes = Bytes::from(std::fs::read(folder.join("checksums_of_buffers.lance")).unwrap());
+    verify(&bytes).unwrap();
+    assert_eq!(found(&bytes, "n = 977").0, 1);
+    assert!(file(&bytes).schema().metadata().is_empty());
+    let layout = file(&bytes).layout().unwrap();
+    for region in layout.regions.iter().filter(|r| r.kind == RegionKind::Data) {
+        let error = verify(&flipped(&bytes, region.range.start() as usize)).unwrap_err();
+        assert_eq!((error.code(), error.offset()), ("bad_checksum", Some(region.range.start())), "{error}");
+    }
+}
+
+/// Writers that know nothing of what colkit adds keep its names among the metadata.
+#[test]
+fn names_that_came_from_another_file_mean_nothing() {
+    let (batch, _) = small(Version::V2_1);
+    let stale = [("colkit.seal", "4 of 00000000000000001234"), ("colkit.zones", "2"), ("colkit.bloom.0", "3")];
+    let metadata = stale.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let schema = Schema::new_with_metadata(batch.schema().fields().clone(), metadata);
+    let inherited = RecordBatch::try_new(Arc::new(schema), batch.columns().to_vec()).unwrap();
+    let bytes = written(&inherited);
+    verify(&bytes).unwrap();
+    assert_eq!((found(&bytes, "n = 977").0, file(&bytes).schema().metadata().len()), (1, 0));
+    // As pylance 4.0.0 copies one of our files.
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/older");
+    let copied = Bytes::from(std::fs::read(folder.join("copied_by_pylance.lance")).unwrap());
+    verify(&copied).unwrap();
+    assert_eq!((found(&copied, "n = 977").0, file(&copied).schema().metadata().len()), (1, 0));
+}
+
+/// What colkit says about values is compared with them, whatever checksums say.
+#[test]
+fn statistics_that_are_not_true_are_found() {
+    let (batch, bytes) = small(Version::V2_1);
+    let largest = i128::from(arrow::compute::max(batch.column(0).as_primitive::<Int64Type>()).unwrap());
+    let layout = file(&bytes).layout().unwrap();
+    for name in ["colkit.statistics", "colkit.zones", "colkit.bloom.0"] {
+        let region = layout.regions.iter().find(|r| r.name.contains(name)).unwrap().range;
+        let range = region.start() as usize..region.end() as usize;
+        let mut untrue = bytes.to_vec();
+        if name == "colkit.bloom.0" {
+            untrue[range.end - 32..range.end].fill(0);
+        } else {
+            let said = largest.to_le_bytes();
+            let at = range.start + bytes[range].windows(16).position(|w| w == said).unwrap();
+            untrue[at..at + 16].copy_from_slice(&(largest - 1).to_le_bytes());
+        }
+        let untrue = Bytes::from(untrue);
+        assert_eq!(verify(&untrue).unwrap_err().code(), "bad_checksum", "{name}");
+        let trusting = ReadOptions { checksums: false, ..ReadOptions::default() };
+        let table = TableFile::open(lance(), Arc::new(untrue), &trusting).unwrap();
+        let error = table.verify().unwrap_err();
+        assert_eq!((error.code(), error.part_name()), ("bad_statistics", Some("column \"n\"")), "{name}: {error}");
     }
 }
 
@@ -287,8 +429,8 @@ fn zones_never_lose_a_row() {
             let nulls = batch.column(column).logical_null_count() as u64;
             assert_eq!(found.null_count, Some(nulls), "seed {seed} column {column}");
         }
-        let scan =
-            Scan { projection: Projection::all(), predicate: Some(Predicate::IsNull { column: 0 }), ..Scan::default() };
+        let nulls = BoundPredicate::IsNull { column: 0, denied: false };
+        let scan = Scan { projection: Projection::all(), predicate: Some(nulls), ..Scan::default() };
         let found: usize = table.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
         assert_eq!(found, batch.column(0).logical_null_count(), "seed {seed}");
     }

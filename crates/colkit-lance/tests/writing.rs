@@ -97,6 +97,23 @@ fn stored(field: Field, array: ArrayRef, version: Version) -> String {
     format!("{:?}", columns[0].pages[0].summary.as_ref().unwrap())
 }
 
+/// Lance cannot unpack a value of no bytes with lz4, and takes nulls for such values.
+#[test]
+fn long_texts_with_empty_ones_are_never_lz4() {
+    let long = "abc ".repeat(5000);
+    let text = |middle: Option<&str>| -> ArrayRef {
+        Arc::new(StringArray::from(vec![Some(long.as_str()), middle, Some(long.as_str())]))
+    };
+    let full_zip = |middle: Option<&str>| {
+        let asked = [("compression", "lz4"), ("structural-encoding", "fullzip")];
+        stored(asking(Field::new("t", DataType::Utf8, true), &asked), text(middle), Version::V2_1)
+    };
+    assert!(full_zip(Some("abcd")).contains("lz4(variable"), "{}", full_zip(Some("abcd")));
+    for middle in [Some(""), None] {
+        assert!(full_zip(middle).contains("zstd(variable"), "{}", full_zip(middle));
+    }
+}
+
 #[test]
 fn what_metadata_asks_for_is_done() {
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values(

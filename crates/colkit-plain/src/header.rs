@@ -148,7 +148,7 @@ impl Open {
             let message = format!("{} columns need at least {least} bytes, {available} are there", fixed.columns);
             return Err(Error::corrupt("truncated_header", message).at(fixed.metadata));
         }
-        Limits::check("the number of columns", fixed.columns.into(), self.options.limits.columns)?;
+        self.options.limits.check_columns(fixed.columns.into())?;
         Ok(fixed)
     }
 

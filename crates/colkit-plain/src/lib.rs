@@ -85,6 +85,10 @@ macro_rules! format {
                 }
             }
 
+            fn stores_nulls(&self) -> bool {
+                false
+            }
+
             fn writer(
                 &self,
                 schema: SchemaRef,

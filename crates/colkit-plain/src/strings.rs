@@ -81,6 +81,11 @@ impl OffsetStrings {
             return Err(bad_last_offset(self.blob, offset.into()));
         }
         if self.rows.start <= self.seen && self.seen <= self.rows.end {
+            if self.kept.is_empty() {
+                // No more than was counted before it was begun.
+                let rows = usize::try_from(self.rows.end - self.rows.start).unwrap_or(usize::MAX);
+                self.kept.reserve_exact(rows.saturating_add(1));
+            }
             self.kept.push(offset);
         }
         self.last = offset;

@@ -14,8 +14,8 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::{
-    BatchMachine, Boxed, ByteRange, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine, Projection,
-    Region, RegionKind, Result, Scan, Split, Step, Table, check_rows, ready, take_by_scan,
+    BatchMachine, Boxed, ByteRange, Checksums, ColumnStatistics, Finding, Lane, Layout, Limits, Machine, Projection,
+    Region, RegionKind, Result, Scan, Split, Step, Table, Verified, check_rows, ready, take_by_scan,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,12 +66,15 @@ impl PlainTable {
         let most = rows.end >= self.fixed.rows / 2;
         let limit = if most { share.max(SMALL) } else { SMALL };
         let whole = |column: &Column| column.raw <= limit.min(self.largest_whole);
-        let streams = chosen.iter().filter(|(_, c)| !whole(c)).count() as u64;
-        if streams * STREAM_COST > scan.memory {
-            let what = format!("reading {streams} large columns side by side");
-            return Err(Error::limit(what, streams * STREAM_COST, scan.memory)
-                .hint("read fewer columns at a time, or allow more memory"));
-        }
+        let streamed = chosen.iter().filter(|(_, c)| !whole(c));
+        // Where the ends of all strings come before their bytes, those of the rows wanted are kept.
+        let ends = rows.end.saturating_sub(rows.start).saturating_mul(4);
+        let costs = streamed.map(|(_, c)| match (c.kind, self.dialect.strings) {
+            (Kind::Text, Strings::Offsets) => ends.saturating_add(STREAM_COST),
+            _ => STREAM_COST,
+        });
+        let cost = costs.fold(0, u64::saturating_add);
+        Limits::check_memory("reading large columns side by side", cost, scan.memory)?;
         let size = BatchSize { rows: scan.batch_rows, bytes: scan.batch_bytes };
         let lane = |(position, (index, column)): (usize, (usize, &Column))| {
             let schema = Arc::new(Schema::new(vec![self.schema.field(index).clone()]));
@@ -155,13 +158,16 @@ impl Table for PlainTable {
         Ok(ready(Layout::cover(self.size, regions)))
     }
 
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+    fn verify(&self) -> Result<Boxed<Verified>> {
         let in_order = self.columns.is_sorted_by_key(|c| c.block.start());
         let finding = Finding {
             part: "blocks".into(),
             message: "the blocks lie in another order than the columns; allowed, but no writer has a reason to".into(),
         };
-        Ok(ready(if in_order { Vec::new() } else { vec![finding] }))
+        // Adler-32 at the end of each zlib stream, compared whenever a block is read to its end.
+        let checksums = Checksums::Parts("the column blocks, not the header".into());
+        let findings = if in_order { Vec::new() } else { vec![finding] };
+        Ok(ready(Verified { findings, ..Verified::by(checksums) }))
     }
 }
 
@@ -271,6 +277,10 @@ mod tests {
 
         fn stores(&self, data_type: &DataType) -> bool {
             self.1.stores(data_type)
+        }
+
+        fn stores_nulls(&self) -> bool {
+            self.1.stores_nulls()
         }
 
         fn writer(

@@ -10,8 +10,7 @@ use arrow::array::{Array, GenericStringArray, OffsetSizeTrait};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::drive::parallel;
-use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary};
-use std::collections::HashSet;
+use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, unique_names};
 
 const DEFAULT_LEVEL: u32 = 6;
 
@@ -105,30 +104,13 @@ impl PlainWriter {
 
 /// The column names to write: each once, none too long.
 fn names(dialect: &Dialect, schema: &Schema, rename: bool, notes: &mut Vec<String>) -> Result<Vec<String>> {
-    let mut taken: HashSet<String> = HashSet::new();
-    let given: HashSet<&String> = schema.fields().iter().map(|f| f.name()).collect();
-    let mut names = Vec::with_capacity(schema.fields().len());
     for (number, field) in schema.fields().iter().enumerate() {
-        let mut name = field.name().clone();
-        if name.len() as u64 > dialect.max_name {
-            let message = format!("a name may have {} bytes, found {}", dialect.max_name, name.len());
+        if field.name().len() as u64 > dialect.max_name {
+            let message = format!("a name may have {} bytes, found {}", dialect.max_name, field.name().len());
             return Err(Error::data("name_too_long", message).part(format!("column {number}")));
         }
-        if taken.contains(&name) {
-            if !rename {
-                return Err(Error::data("duplicate_name", format!("two columns are called {name:?}"))
-                    .part(format!("column {number}"))
-                    .hint("--rename-duplicates writes the second as another name"));
-            }
-            let free = (2..).map(|n| format!("{name}_{n}")).find(|n| !taken.contains(n) && !given.contains(n));
-            let free = free.unwrap_or_default();
-            notes.push(format!("column {number} {name:?} written as {free:?}"));
-            name = free;
-        }
-        taken.insert(name.clone());
-        names.push(name);
     }
-    Ok(names)
+    unique_names(schema, rename, notes)
 }
 
 impl ColumnWriter {

@@ -27,7 +27,8 @@ pub fn plain(error: &DataFusionError) -> Error {
         DataFusionError::NotImplemented(_) => Error::unsupported("not_implemented", message()),
         DataFusionError::ResourcesExhausted(_) => Error::new(Class::Limit, "out_of_memory", message())
             .hint("--memory gives the query more; --spill-dir names a folder with room for what does not fit"),
-        DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => Error::new(Class::Io, "io", message()),
+        DataFusionError::ObjectStore(e) => colkit::drive::store::failed(e),
+        DataFusionError::IoError(_) => Error::new(Class::Io, "io", message()),
         _ => Error::data("query_failed", message()),
     }
 }

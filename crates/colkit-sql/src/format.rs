@@ -4,7 +4,7 @@ use crate::error::told;
 use crate::source::ColkitSource;
 use crate::statistics;
 use crate::tables::Tables;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use async_trait::async_trait;
 use colkit::wider_fields;
 use datafusion::catalog::Session;
@@ -19,7 +19,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{ObjectMeta, ObjectStore};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Files whose schemas are looked at together.
@@ -75,15 +75,18 @@ impl FileFormat for ColkitFormat {
             merged = Some(match merged {
                 None => schema.as_ref().clone(),
                 Some(before) if open.is_text => Schema::new(wider_fields(before.fields(), schema.fields())),
-                Some(before) => Schema::try_merge([before, schema.as_ref().clone()]).map_err(|e| {
-                    told(
-                        colkit::Error::data(
-                            "schemas_differ",
-                            format!("its columns do not fit those of other files: {e}"),
+                Some(before) => {
+                    let (before, schema) = (null_where_missing(&before, &schema), null_where_missing(&schema, &before));
+                    Schema::try_merge([before, schema]).map_err(|e| {
+                        told(
+                            colkit::Error::data(
+                                "schemas_differ",
+                                format!("its columns do not fit those of other files: {e}"),
+                            )
+                            .file(open.name.clone()),
                         )
-                        .file(open.name.clone()),
-                    )
-                })?,
+                    })?
+                }
             });
         }
         // What formats say to themselves in metadata is of no use to a query, and would tell equal schemas apart.
@@ -109,6 +112,16 @@ impl FileFormat for ColkitFormat {
     fn file_source(&self, schema: TableSchema) -> Arc<dyn FileSource> {
         Arc::new(ColkitSource::new(self.tables.clone(), self.name, schema))
     }
+}
+
+/// The columns of one file or several, those nullable that `other` does not have.
+fn null_where_missing(schema: &Schema, other: &Schema) -> Schema {
+    let theirs: HashSet<&str> = other.fields().iter().map(|f| f.name().as_str()).collect();
+    let nullable = |f: &FieldRef| match theirs.contains(f.name().as_str()) {
+        true => f.clone(),
+        false => Arc::new(f.as_ref().clone().with_nullable(true)),
+    };
+    Schema::new(schema.fields().iter().map(nullable).collect::<Vec<_>>())
 }
 
 /// Makes [`ColkitFormat`]s for `CREATE EXTERNAL TABLE ... STORED AS LANCE` and the like.

@@ -8,9 +8,9 @@ use crate::error::told;
 use crate::metrics::ReadMetrics;
 use crate::prune::condition;
 use crate::tables::{OpenTable, Tables};
-use arrow::array::{ArrayRef, AsArray, BooleanArray, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, new_null_array};
 use arrow::compute::{BatchCoalescer, cast, filter_record_batch};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit::drive::decoded_bytes;
 use colkit::drive::store::SplitReader;
@@ -80,6 +80,7 @@ impl Opener {
         let scan = Scan {
             projection: Projection::columns(columns.own.iter().flatten().copied()),
             batch_rows: self.batch_rows,
+            memory: open.memory,
             ..Scan::default()
         };
         let plan = ReadPlan::new(open.table.as_ref(), &scan).map_err(|e| told(e.file(open.name.clone())))?;
@@ -124,12 +125,32 @@ impl Columns {
         let column = |(field, own): (&arrow::datatypes::FieldRef, &Option<usize>)| -> Result<ArrayRef> {
             match own.and_then(|_| read.next()) {
                 None => Ok(new_null_array(field.data_type(), batch.num_rows())),
-                Some(array) if array.data_type() == field.data_type() => Ok(array.clone()),
-                Some(array) => Ok(cast(array, field.data_type())?),
+                Some(array) if array.data_type() == field.data_type() => Ok(with_one_nan(array)),
+                Some(array) => Ok(with_one_nan(&cast(array, field.data_type())?)),
             }
         };
         let columns = self.schema.fields().iter().zip(&self.own).map(column).collect::<Result<Vec<_>>>()?;
         batch_of(&self.schema, columns, batch.num_rows()).map_err(told)
+    }
+}
+
+/// The array with every NaN made the same one. NaN is larger than every number and equal to itself, but DataFusion goes by
+/// bits, and has one with a sign come first.
+fn with_one_nan(array: &ArrayRef) -> ArrayRef {
+    fn of<T: ArrowPrimitiveType>(array: &ArrayRef, odd: fn(T::Native) -> bool, nan: T::Native) -> ArrayRef {
+        let floats = array.as_primitive::<T>();
+        if !floats.values().iter().any(|x| odd(*x)) {
+            return array.clone();
+        }
+        let one: PrimitiveArray<T> = floats.unary(|x| if odd(x) { nan } else { x });
+        Arc::new(one)
+    }
+    type Half = <Float16Type as ArrowPrimitiveType>::Native;
+    match array.data_type() {
+        DataType::Float16 => of::<Float16Type>(array, |x| x.is_nan(), Half::NAN),
+        DataType::Float32 => of::<Float32Type>(array, f32::is_nan, f32::NAN),
+        DataType::Float64 => of::<Float64Type>(array, f64::is_nan, f64::NAN),
+        _ => array.clone(),
     }
 }
 

@@ -1,7 +1,11 @@
 //! Sessions that know our formats, by name and by content, and stores by URL.
 
+use crate::bounded::bound;
 use crate::error::told;
 use crate::format::{ColkitFormat, ColkitFormatFactory};
+use crate::joins::DistinctMatches;
+use crate::literals::analyzer_rules;
+use crate::sum::CheckedSum;
 use crate::table::ColkitTable;
 use crate::tables::Tables;
 use async_trait::async_trait;
@@ -11,11 +15,12 @@ use datafusion::catalog::{DynamicFileCatalog, Session, TableProvider, TableProvi
 use datafusion::common::plan_datafusion_err;
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
 use datafusion::error::Result;
+use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::object_store::ObjectStoreRegistry;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::logical_expr::CreateExternalTable;
+use datafusion::logical_expr::{AggregateUDF, CreateExternalTable};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use object_store::ObjectStore;
 use std::fmt;
@@ -43,7 +48,8 @@ impl Sessions {
             .with_information_schema(true)
             .with_target_partitions(self.opening.threads.max(1))
             // Counts and bounds of files are a matter of their footers, which have been read already.
-            .with_collect_statistics(true);
+            .with_collect_statistics(true)
+            .set_bool("datafusion.sql_parser.parse_float_as_decimal", true);
         let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(ByUrl(self.stores.clone())));
         if let Some(memory) = self.memory {
             // Each sort and join gets its share: one that comes first must not leave the next one without any.
@@ -53,8 +59,18 @@ impl Sessions {
         if let Some(folder) = &self.spill_folder {
             runtime = runtime.with_temp_file_path(folder);
         }
-        let context = SessionContext::new_with_config_rt(config, runtime.build_arc()?);
-        Ok(context.with_colkit_opening(self.opening.clone()))
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(runtime.build_arc()?)
+            .with_default_features()
+            .with_analyzer_rules(analyzer_rules())
+            .with_optimizer_rule(Arc::new(DistinctMatches))
+            .build();
+        let context = SessionContext::new_with_state(state);
+        context.register_udaf(AggregateUDF::from(CheckedSum::new()));
+        let context = context.with_colkit_opening(self.opening.clone());
+        bound(&mut *context.state_ref().write(), self.memory)?;
+        Ok(context)
     }
 }
 

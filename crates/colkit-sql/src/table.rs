@@ -30,6 +30,11 @@ impl ColkitTable {
         ColkitTable { files, name }
     }
 
+    /// The listing of its files.
+    pub(crate) fn listing(&self) -> Option<&ListingTable> {
+        self.files.downcast_ref()
+    }
+
     /// What it was asked for by: a path, a pattern or a URL.
     pub fn name(&self) -> &str {
         &self.name
@@ -46,10 +51,16 @@ impl ColkitTable {
         let hidden = |path: &object_store::path::Path| path.filename().is_some_and(|n| n.starts_with(['.', '_']));
         let mut found = Vec::new();
         while let Some(file) = files.try_next().await? {
+            if found.len() as u64 > MOST_FILES {
+                let limit = colkit::Error::limit("the list of files", "more", MOST_FILES);
+                return Err(told(limit.file(name).hint("name fewer files")));
+            }
             if file.size > 0 && (!url.is_collection() || !hidden(&file.location)) {
                 found.push(file);
             }
         }
+        // Listings come in any order; tables have their columns in one.
+        found.sort_by(|a, b| a.location.cmp(&b.location));
         let Some(first) = found.first() else {
             let what = if url.is_collection() { "no files are there" } else { "there is no such file, or it is empty" };
             return Err(not_found(what.into()));
@@ -68,6 +79,9 @@ impl ColkitTable {
         Ok(Self::new(Arc::new(ListingTable::try_new(config)?), name.to_owned()))
     }
 }
+
+/// Files of one table at most. A store could name new ones for ever.
+const MOST_FILES: u64 = 1 << 20;
 
 /// Folders called `year=2024` are columns.
 async fn with_partitions(options: ListingOptions, state: &SessionState, url: &ListingTableUrl) -> ListingOptions {

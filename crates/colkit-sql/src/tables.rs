@@ -16,10 +16,12 @@ pub(crate) struct OpenTable {
     pub name: String,
     pub table: Arc<dyn Table>,
     pub bytes: Remote,
-    /// Whether its types were inferred from text.
+    /// Whether its types were inferred from text, packed or not.
     pub is_text: bool,
     /// Bytes that may come out of it.
     pub most: u64,
+    /// Memory that a scan of it may hold.
+    pub memory: u64,
     /// Held while splits are planned: what one partition learns about the file, the next need not fetch again.
     planning: tokio::sync::Mutex<()>,
 }
@@ -129,13 +131,12 @@ impl Tables {
         let named = |e: colkit::Error| told(e.file(name.clone()));
         let mut opening = self.opening.clone();
         opening.text = opening.text.with_types(types.unwrap_or_default());
-        let path = object.location.clone();
         // The only store that keeps objects as files says so by its name.
         let bytes = match store.to_string().starts_with("LocalFileSystem") {
-            true => Remote::local(store.clone(), path).await.map_err(named)?,
+            true => Remote::local(store.clone(), object).await.map_err(named)?,
             false => {
                 opening.read.prefetch = PREFETCH;
-                Remote::new(store.clone(), path)
+                Remote::new(store.clone(), object)
             }
         };
         let format = match format.or(opening.from.as_deref()) {
@@ -149,9 +150,13 @@ impl Tables {
         let table = bytes.run(format.open(object.size, &opening.read)).await.map_err(named)?;
         let limits = &opening.read.limits;
         limits.check_schema(&table.schema()).map_err(named)?;
-        let most = limits.output_of(object.size);
-        let is_text = opening.registry.is_text(format.name());
-        Ok(Arc::new(OpenTable { name, table, bytes, is_text, most, planning: tokio::sync::Mutex::default() }))
+        // A file that is no table, such as a bundle, has no columns, and says why when it is asked for rows.
+        if table.schema().fields().is_empty() {
+            table.splits(&Scan::default()).map_err(named)?;
+        }
+        let (most, memory) = (limits.output_of(object.size), limits.memory);
+        let is_text = opening.registry.infers_types(format.name());
+        Ok(Arc::new(OpenTable { name, table, bytes, is_text, most, memory, planning: tokio::sync::Mutex::default() }))
     }
 }
 

@@ -8,6 +8,10 @@
     reason = "test code: a failure is a panic"
 )]
 
+mod queries;
+#[path = "../../colkit/tests/random/mod.rs"]
+mod random;
+
 use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use arrow::record_batch::RecordBatch;

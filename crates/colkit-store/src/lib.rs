@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! counted what was asked of a store
+//! patient how long a store may take
 //! stores  from a URL to its store, with the credentials of the environment; one store per bucket or host
 //! object  one object as a source of bytes: range requests, those that lie close together in one
 //! upload  one object as a sink: in parts, visible only when complete
@@ -15,6 +16,7 @@
 
 mod counted;
 mod object;
+mod patient;
 mod stores;
 mod upload;
 
@@ -36,14 +38,5 @@ fn runtime() -> Result<&'static Runtime> {
 
 /// What a store says went wrong with the object called `name`.
 fn failed(name: &str, error: object_store::Error) -> Error {
-    use object_store::Error as E;
-    let (code, hint) = match &error {
-        E::NotFound { .. } => ("not_found", "check the name: stores are particular about case and slashes"),
-        E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
-            ("not_allowed", "credentials are taken from the environment, such as AWS_ACCESS_KEY_ID")
-        }
-        E::NotSupported { .. } | E::NotImplemented { .. } => ("not_possible", "this kind of store cannot do that"),
-        _ => ("object_store", "the store or the way to it failed; trying again may help"),
-    };
-    Error::new(colkit_core::Class::Io, code, error.to_string()).file(name).hint(hint).caused_by(error)
+    colkit_core::drive::store::failed(&error).file(name).caused_by(error)
 }

@@ -8,24 +8,22 @@ use colkit_core::{ByteRange, Error, Result, Source};
 /// An object, read by range requests.
 pub struct ObjectSource {
     remote: Remote,
-    size: u64,
     name: String,
 }
 
 impl ObjectSource {
-    /// The object at `location`; its store is asked how large it is.
+    /// The object at `location`; its store is asked how large it is, and which version it is.
     pub fn open(location: &Location) -> Result<Self> {
-        let remote = Remote::new(location.store.clone(), location.path.clone());
         let name = location.url.to_string();
         let head = runtime()?.block_on(object_store::ObjectStoreExt::head(location.store.as_ref(), &location.path));
-        let size = head.map_err(|e| crate::failed(&name, e))?.size;
-        Ok(ObjectSource { remote, size, name })
+        let object = head.map_err(|e| crate::failed(&name, e))?;
+        Ok(ObjectSource { remote: Remote::new(location.store.clone(), &object), name })
     }
 }
 
 impl Source for ObjectSource {
     fn size(&self) -> u64 {
-        self.size
+        self.remote.size()
     }
 
     fn gap(&self) -> u64 {

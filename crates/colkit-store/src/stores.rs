@@ -2,10 +2,12 @@
 
 use crate::counted::{Counted, StoreCount};
 use crate::failed;
+use crate::patient::{Patience, Patient};
 use colkit_core::{Error, Result};
 use object_store::path::Path;
 use object_store::{ObjectStore, parse_url_opts};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use url::Url;
 
@@ -14,9 +16,13 @@ use url::Url;
 /// Credentials, regions and endpoints come from the usual variables of the environment (`AWS_ACCESS_KEY_ID`,
 /// `AWS_ENDPOINT_URL`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, ...). An endpoint that is named with
 /// `http://` is taken at its word.
+///
+/// A store has a minute to answer, or as long as [`Stores::set_timeout`] says, and a second more for each 64 KiB that it
+/// sends; to list its objects it has the same time. Then it is an error.
 #[derive(Clone, Default)]
 pub struct Stores {
     known: Arc<Mutex<HashMap<String, Arc<Counted>>>>,
+    patience: Patience,
 }
 
 /// An object: its store and its place there.
@@ -44,6 +50,16 @@ impl Stores {
         SHARED.get_or_init(Stores::default)
     }
 
+    /// Stores of their own, made and counted anew, that have the same time to answer.
+    pub fn separate(&self) -> Stores {
+        Stores { known: Arc::default(), patience: self.patience.clone() }
+    }
+
+    /// Gives stores this many seconds to answer.
+    pub fn set_timeout(&self, seconds: u64) {
+        self.patience.set(seconds);
+    }
+
     /// Where the object of this URL is.
     pub fn locate(&self, url: &str) -> Result<Location> {
         let parsed = Url::parse(url).map_err(|e| {
@@ -62,8 +78,16 @@ impl Stores {
         if let Some(store) = known.get(&key) {
             return Ok(store.clone());
         }
-        let (store, _) = parse_url_opts(url, settings(url, std::env::vars())).map_err(|e| failed(url.as_str(), e))?;
-        let store = Arc::new(Counted::new(store.into()));
+        let mut settings = settings(url, std::env::vars_os());
+        // One try may take all the time there is; what is sent after that is asked for again.
+        settings.push(("timeout".into(), format!("{}s", self.patience.seconds().max(1))));
+        let (store, _) = parse_url_opts(url, settings).map_err(|e| failed(url.as_str(), e))?;
+        // Files of this machine answer when its disks do.
+        let store: Arc<dyn ObjectStore> = match url.scheme() {
+            "file" => store.into(),
+            _ => Arc::new(Patient::new(store.into(), self.patience.clone())),
+        };
+        let store = Arc::new(Counted::new(store));
         known.insert(key, store.clone());
         Ok(store)
     }
@@ -89,9 +113,11 @@ fn key(url: &Url) -> String {
     format!("{}://{}", url.scheme(), &url[url::Position::BeforeHost..url::Position::AfterPort])
 }
 
-/// The settings of a store: what the environment says, and that plain HTTP is meant where it is asked for.
-fn settings(url: &Url, environment: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
-    let mut settings: Vec<(String, String)> = environment.collect();
+/// The settings of a store: what the environment says, and that plain HTTP is meant where it is asked for. Variables that are
+/// not UTF-8 are nobody's settings.
+fn settings(url: &Url, environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<(String, String)> {
+    let text = |(key, value): (OsString, OsString)| Some((key.into_string().ok()?, value.into_string().ok()?));
+    let mut settings: Vec<(String, String)> = environment.filter_map(text).collect();
     let plain = |(key, value): &(String, String)| key.starts_with("AWS_ENDPOINT") && value.starts_with("http://");
     if url.scheme() == "http" || settings.iter().any(plain) {
         settings.push(("allow_http".into(), "true".into()));
@@ -127,7 +153,7 @@ mod tests {
     #[test]
     fn plain_http_only_where_it_is_asked_for() {
         let allowed = |url: &str, key: &str, value: &str| {
-            let environment = [(key.to_owned(), value.to_owned())];
+            let environment = [(key.into(), value.into())];
             let settings = settings(&Url::parse(url).unwrap(), environment.into_iter());
             settings.iter().any(|(k, v)| k == "allow_http" && v == "true")
         };

@@ -2,8 +2,9 @@
 
 use crate::{Location, failed, runtime};
 use bytes::Bytes;
-use colkit_core::{Error, Result, Sink};
+use colkit_core::{Error, Existing, Result, Sink, already_there};
 use object_store::buffered::BufWriter;
+use std::path::Path;
 use tokio::io::AsyncWriteExt;
 
 /// Bytes of one part of an upload; what is smaller goes up in one piece. Stores take at most 10,000 parts.
@@ -12,6 +13,8 @@ const PART: usize = 16 << 20;
 /// An object that appears when it is complete. Large ones go up in parts, which the store forgets if they are never put
 /// together.
 pub struct UploadSink {
+    location: Location,
+    existing: Existing,
     name: String,
     /// What has not been handed to the upload yet.
     buffer: Vec<u8>,
@@ -20,13 +23,25 @@ pub struct UploadSink {
 
 impl UploadSink {
     /// Starts the object at `location`.
-    pub fn create(location: &Location) -> Result<Self> {
-        let name = location.url.to_string();
+    pub fn create(location: &Location, existing: Existing) -> Result<Self> {
+        Self::check(location, existing)?;
+        let upload = BufWriter::with_capacity(location.store.clone(), location.path.clone(), PART);
+        let (location, name) = (location.clone(), location.url.to_string());
+        Ok(UploadSink { location, existing, name, buffer: Vec::new(), upload: Some(upload) })
+    }
+
+    /// Whether an object may be written to `location`, as far as its store can tell: one that must not be asked is not in
+    /// the way.
+    pub fn check(location: &Location, existing: Existing) -> Result<()> {
+        let name = location.url.as_str();
         if location.path.as_ref().is_empty() || location.url.path().ends_with('/') {
             return Err(Error::request("not_a_file_name", "expected the name of an object to write").file(name));
         }
-        let upload = BufWriter::with_capacity(location.store.clone(), location.path.clone(), PART);
-        Ok(UploadSink { name, buffer: Vec::new(), upload: Some(upload) })
+        if existing == Existing::Replace {
+            return Ok(());
+        }
+        let head = runtime()?.block_on(object_store::ObjectStoreExt::head(location.store.as_ref(), &location.path));
+        if head.is_ok() { Err(already_there(Path::new(name))) } else { Ok(()) }
     }
 
     fn hand_over(&mut self) -> Result<()> {
@@ -44,6 +59,8 @@ impl Sink for UploadSink {
 
     fn commit(mut self: Box<Self>) -> Result<()> {
         self.hand_over()?;
+        // Somebody else may have been here in the meantime.
+        Self::check(&self.location, self.existing)?;
         let Some(mut upload) = self.upload.take() else { return Ok(()) };
         let finished = runtime()?.block_on(upload.shutdown());
         if finished.is_err() {
@@ -70,20 +87,35 @@ fn abandon(mut upload: BufWriter) {
 
 #[cfg(test)]
 mod tests {
-    use crate::{ObjectSource, Stores, UploadSink};
-    use colkit_core::{ByteRange, Counting, ReadCount, Sink, Source};
+    use crate::{Location, ObjectSource, Stores};
+    use colkit_core::{ByteRange, Counting, Existing, ReadCount, Sink, Source};
+
+    fn upload(location: &Location) -> Box<super::UploadSink> {
+        Box::new(super::UploadSink::create(location, Existing::Replace).unwrap())
+    }
+
+    #[test]
+    fn an_object_that_is_there_stays_unless_it_may_be_replaced() {
+        let location = Stores::default().locate("memory:///x.bin").unwrap();
+        let create = || super::UploadSink::create(&location, Existing::Refuse);
+        let (first, second) = (create().unwrap(), create().unwrap());
+        Box::new(first).commit().unwrap();
+        assert_eq!(create().err().unwrap().code(), "already_there");
+        assert_eq!(Box::new(second).commit().unwrap_err().code(), "already_there", "it appeared in the meantime");
+        upload(&location).commit().unwrap();
+    }
 
     #[test]
     fn an_object_appears_whole_or_not_at_all() {
         let location = Stores::default().locate("memory:///folder/x.bin").unwrap();
-        let mut sink = UploadSink::create(&location).unwrap();
+        let mut sink = upload(&location);
         sink.write(&vec![1; super::PART + 5]).unwrap();
         drop(sink);
         assert_eq!(ObjectSource::open(&location).err().unwrap().code(), "not_found");
 
         for length in [0, 10, super::PART * 2 + 7] {
             let data: Vec<u8> = (0..length).map(|i| u8::try_from(i % 251).unwrap()).collect();
-            let mut sink = Box::new(UploadSink::create(&location).unwrap());
+            let mut sink = upload(&location);
             data.chunks(1 << 20).for_each(|part| sink.write(part).unwrap());
             sink.commit().unwrap();
             let object = ObjectSource::open(&location).unwrap();
@@ -95,7 +127,7 @@ mod tests {
     #[test]
     fn what_lies_close_together_is_one_request_and_counted_as_such() {
         let location = Stores::default().locate("memory:///y.bin").unwrap();
-        let mut sink = Box::new(UploadSink::create(&location).unwrap());
+        let mut sink = upload(&location);
         sink.write(&vec![7; 1 << 20]).unwrap();
         sink.commit().unwrap();
         let source = Counting::new(ObjectSource::open(&location).unwrap());
@@ -108,6 +140,6 @@ mod tests {
     #[test]
     fn a_folder_is_no_object() {
         let location = Stores::default().locate("memory:///folder/").unwrap();
-        assert_eq!(UploadSink::create(&location).err().unwrap().code(), "not_a_file_name");
+        assert_eq!(super::UploadSink::check(&location, Existing::Replace).unwrap_err().code(), "not_a_file_name");
     }
 }

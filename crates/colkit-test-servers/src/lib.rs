@@ -1,7 +1,11 @@
-//! Servers on loopback for tests: an S3-compatible one and an HTTP server with ranges, both over a folder, both with a log
-//! of what was asked of them.
+//! Servers on loopback for tests: an S3-compatible one and an HTTP server with ranges, both over a folder, and some that
+//! misbehave; all with a log of what was asked of them.
 
 #![forbid(unsafe_code)]
+
+mod hostile;
+
+pub use hostile::Object;
 
 use axum::Router;
 use axum::body::Body;

@@ -1,7 +1,7 @@
 //! Naming columns the way people do: by name, by position (`#3`), or a part of a nested column by its path (`a.b`).
 
 use arrow::datatypes::{DataType, Schema};
-use colkit_core::{ColumnRef, Error, Projection, Result, column_index};
+use colkit_core::{ColumnNames, ColumnRef, Error, Projection, Result};
 use std::fmt;
 use std::str::FromStr;
 
@@ -65,18 +65,20 @@ impl ColumnName {
 
     /// The projection of a table with this schema to these columns.
     pub fn projection(names: &[ColumnName], schema: &Schema) -> Result<Projection> {
-        let columns = names.iter().map(|n| n.resolve(schema)).collect::<Result<Vec<_>>>()?;
+        let known = ColumnNames::new(schema);
+        let columns = names.iter().map(|n| n.resolve(schema, &known)).collect::<Result<Vec<_>>>()?;
         Ok(Projection::parts(columns))
     }
 
-    fn resolve(&self, schema: &Schema) -> Result<ColumnRef> {
+    fn resolve(&self, schema: &Schema, known: &ColumnNames<'_>) -> Result<ColumnRef> {
         let name = match self {
             ColumnName::Position(index) => return Ok(ColumnRef { index: *index, within: Vec::new() }),
             ColumnName::Name(name) => name,
         };
-        column_index(schema, name)
+        known
+            .index(name)
             .map(|index| ColumnRef { index, within: Vec::new() })
-            .or_else(|error| part_of_column(schema, name).ok_or(error))
+            .or_else(|error| part_of_column(schema, known, name).ok_or(error))
     }
 }
 
@@ -98,11 +100,11 @@ fn unquote(text: &str) -> Option<(String, &str)> {
 }
 
 /// A part of a nested column: `a.b` is field `b` of the column `a`, whether `a` is a struct or a list of them.
-fn part_of_column(schema: &Schema, path: &str) -> Option<ColumnRef> {
+fn part_of_column(schema: &Schema, known: &ColumnNames<'_>, path: &str) -> Option<ColumnRef> {
     let dots = path.match_indices('.').map(|(at, _)| at);
     dots.rev().find_map(|dot| {
         let (column, below) = path.split_at(dot);
-        let index = column_index(schema, column).ok()?;
+        let index = known.index(column).ok()?;
         let within = child_path(schema.fields().get(index)?.data_type(), below.strip_prefix('.')?)?;
         Some(ColumnRef { index, within: vec![within] })
     })
@@ -158,7 +160,7 @@ mod tests {
             Field::new("a", DataType::List(item.into()), true),
             Field::new("a.x", DataType::Int32, true),
         ]);
-        let resolve = |s| name(s).resolve(&schema);
+        let resolve = |s| name(s).resolve(&schema, &ColumnNames::new(&schema));
         assert_eq!(resolve("a.x").unwrap(), ColumnRef { index: 1, within: vec![] });
         assert_eq!(resolve("a.y").unwrap(), ColumnRef { index: 0, within: vec![vec![0, 1]] });
         assert_eq!(resolve("a.z").unwrap_err().code(), "no_such_column");

@@ -6,10 +6,11 @@
 use crate::fidelity::{carried, laid_out};
 use crate::narrow::{narrowed, to_types};
 use crate::{ColumnName, Input, OpenFile, Opening, TextReading, type_name};
-use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
 use colkit_core::{Error, Format, Result, Scan, Sink, TableWriter, Types, WriteOptions};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What to convert. The rows of all inputs follow each other.
@@ -52,7 +53,7 @@ pub type NextSink<'a> = dyn FnMut(usize) -> Result<Box<dyn Sink>> + 'a;
 impl Conversion {
     /// Opens the inputs and works out what will be written to a file of format `target`.
     pub fn prepare(self, target: Arc<dyn Format>) -> Result<Prepared> {
-        let mut opening = self.opening.suited_to(target.as_ref());
+        let mut opening = self.opening.suited_to(target.as_ref(), self.write.nulls);
         opening.read.limits.memory = self.write.memory / 2;
         opening.threads = self.write.threads;
         let files = open_alike(&self.inputs, &opening)?;
@@ -78,15 +79,31 @@ impl Conversion {
             let (from, to, name) = (type_name(from.data_type()), type_name(to.data_type()), from.name());
             notes.push(format!("column {name:?}: {from} written as {to}"));
         }
+        let inferred = files.iter().all(|f| opening.registry.infers_types(f.format().name()));
+        let schema = if inferred { as_texts(&schema, target.as_ref()) } else { schema };
         // What inference noticed is of use only to those who let it infer.
         for file in files.iter().filter(|f| opening.registry.is_text(f.format().name())) {
             notes.extend(
-                file.verify()?.into_iter().map(|f| format!("{}: {}: {}", file.input().name(), f.part, f.message)),
+                file.verify()?
+                    .findings
+                    .into_iter()
+                    .map(|f| format!("{}: {}: {}", file.input().name(), f.part, f.message)),
             );
         }
         let write = WriteOptions { memory: self.write.memory / 2, ..self.write };
         Ok(Prepared { files, scan, schema, target, write, notes })
     }
+}
+
+/// The schema with dates and timestamps that `target` has not as text again, which is what they were read from.
+fn as_texts(schema: &SchemaRef, target: &dyn Format) -> SchemaRef {
+    let is_time = |t: &DataType| matches!(t, DataType::Date32 | DataType::Timestamp(..));
+    let field = |f: &FieldRef| match is_time(f.data_type()) && !target.stores(f.data_type()) {
+        true => Arc::new(f.as_ref().clone().with_data_type(DataType::Utf8)),
+        false => f.clone(),
+    };
+    let fields: Vec<FieldRef> = schema.fields().iter().map(field).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 /// A conversion whose inputs are open and agree.
@@ -232,13 +249,15 @@ fn open_alike(inputs: &[Input], opening: &Opening) -> Result<Vec<OpenFile>> {
         Some(Differing::Names(_)) => true,
         Some(Differing::Types(_)) => false,
     };
-    let is_text = |f: &OpenFile| opening.registry.is_text(f.format().name());
+    let is_text = |f: &OpenFile| opening.registry.infers_types(f.format().name());
     // One typed input decides; among texts alone the narrowest type that holds all of them does.
     let mut types: Vec<(String, DataType)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     let deciding = files.iter().filter(|f| !is_text(f)).take(1).chain(files.iter().filter(|f| is_text(f)));
     let typed = files.iter().any(|f| !is_text(f));
     for field in deciding.map(|f| f.schema().fields().clone()).flat_map(|f| f.iter().cloned().collect::<Vec<_>>()) {
-        match types.iter_mut().find(|(name, _)| name == field.name()) {
+        let place = *places.entry(field.name().clone()).or_insert(types.len());
+        match types.get_mut(place) {
             None => types.push((field.name().clone(), field.data_type().clone())),
             Some(_) if typed => {}
             Some((_, seen)) => *seen = wider(seen, field.data_type()),
@@ -261,13 +280,15 @@ fn open_alike(inputs: &[Input], opening: &Opening) -> Result<Vec<OpenFile>> {
 
 /// The narrowest type that texts of both types can be read as without change.
 fn wider(a: &DataType, b: &DataType) -> DataType {
-    use DataType::{Decimal128, Float64, Int32, Int64, List, Null, Struct, UInt64, Utf8};
+    use DataType::{Date32, Decimal128, Float64, Int32, Int64, List, Null, Struct, Timestamp, UInt64, Utf8};
     match (a, b) {
         (a, b) if a == b => a.clone(),
         (Null, other) | (other, Null) => other.clone(),
         (Int32, Int64) | (Int64, Int32) => Int64,
         (Int32, Float64) | (Float64, Int32) => Float64,
         (Int32 | Int64 | UInt64 | Decimal128(38, 0), Int32 | Int64 | UInt64 | Decimal128(38, 0)) => Decimal128(38, 0),
+        (Date32, Timestamp(unit, None)) | (Timestamp(unit, None), Date32) => Timestamp(*unit, None),
+        (Timestamp(a, zone), Timestamp(b, other)) if zone == other => Timestamp(*a.max(b), zone.clone()),
         (List(a), List(b)) => {
             let nullable = a.is_nullable() || b.is_nullable();
             List(Arc::new(Field::new("item", wider(a.data_type(), b.data_type()), nullable)))
@@ -281,8 +302,13 @@ fn wider(a: &DataType, b: &DataType) -> DataType {
 /// as without change. All may be null.
 pub fn wider_fields(a: &Fields, b: &Fields) -> Fields {
     let mut all: Vec<Field> = a.iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (place, field) in a.iter().enumerate() {
+        places.entry(field.name().clone()).or_insert(place);
+    }
     for field in b {
-        match all.iter_mut().find(|f| f.name() == field.name()) {
+        let place = *places.entry(field.name().clone()).or_insert(all.len());
+        match all.get_mut(place) {
             Some(known) => *known = known.clone().with_data_type(wider(known.data_type(), field.data_type())),
             None => all.push(field.as_ref().clone().with_nullable(true)),
         }

@@ -35,12 +35,13 @@ pub(crate) fn carried(schema: &Schema, target: &dyn Format, drop_metadata: bool)
         .hint("--drop-metadata leaves it out"))
 }
 
-/// The type without views, which are a way to lay out text and bytes in memory and say nothing about the values.
+/// The type without views and runs, which are ways to lay out values in memory and say nothing about them.
 pub fn without_views(data_type: &DataType) -> DataType {
     let inner = |f: &FieldRef| Arc::new(f.as_ref().clone().with_data_type(without_views(f.data_type())));
     match data_type {
         DataType::Utf8View => DataType::Utf8,
         DataType::BinaryView => DataType::Binary,
+        DataType::RunEndEncoded(_, values) => without_views(values.data_type()),
         DataType::List(f) | DataType::ListView(f) => DataType::List(inner(f)),
         DataType::LargeList(f) | DataType::LargeListView(f) => DataType::LargeList(inner(f)),
         DataType::FixedSizeList(f, n) => DataType::FixedSizeList(inner(f), *n),
@@ -50,7 +51,7 @@ pub fn without_views(data_type: &DataType) -> DataType {
     }
 }
 
-/// The schema without views, but for columns that `target` stores as they are.
+/// The schema without views and runs, but for columns that `target` stores as they are.
 pub(crate) fn laid_out(schema: &Schema, target: &dyn Format) -> Schema {
     let field = |f: &FieldRef| match target.stores(f.data_type()) {
         true => f.clone(),

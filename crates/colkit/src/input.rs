@@ -1,8 +1,10 @@
 //! Where a table is read from: a file, a stream that was spooled, or bytes in memory; with its name and a count of
 //! what was read of it.
 
+use crate::place::Place;
 use bytes::{Bytes, BytesMut};
-use colkit_core::{ByteRange, Counting, FileSource, ReadCount, Result, Source};
+use colkit_core::{ByteRange, Counting, Error, FileSource, ReadCount, Result, Source};
+use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -11,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub struct Input {
     name: String,
-    path: Option<PathBuf>,
+    place: Option<PathBuf>,
     head: Arc<Head>,
 }
 
@@ -21,36 +23,40 @@ impl Input {
     /// The file at `path` or, with the feature `store`, the object at a URL such as `s3://bucket/x.lance`.
     pub fn path(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        #[cfg(feature = "store")]
-        let path = match crate::place::of(path)? {
-            crate::place::Place::Object(location) => {
+        let input = match Place::of(path)? {
+            #[cfg(feature = "store")]
+            Place::Object(location) => {
                 let source = colkit_store::ObjectSource::open(&location)?;
-                return Ok(Self::source(location.url.as_str(), Arc::new(source)));
+                Self::source(location.url.as_str(), Arc::new(source))
             }
-            crate::place::Place::File(path) => &path.into_owned(),
+            Place::File(path) if is_pipe(&path) => {
+                let name = path.display().to_string();
+                let mut stream = File::open(&path).map_err(|e| Error::from(e).file(name.clone()))?;
+                Self::spooled(name, &mut stream)?
+            }
+            Place::File(path) => Self::source(path.display().to_string(), Arc::new(FileSource::open(&path)?)),
         };
-        let source = FileSource::open(path)?;
-        Ok(Input { path: Some(path.to_path_buf()), ..Self::source(path.display().to_string(), Arc::new(source)) })
+        Ok(Input { place: Some(path.to_path_buf()), ..input })
     }
 
     /// A stream, copied to a temporary file first: tables are read from more than one place at once.
     pub fn spooled(name: impl Into<String>, stream: &mut dyn Read) -> Result<Self> {
         let name = name.into();
-        let mut spool = || -> std::io::Result<std::fs::File> {
+        let mut spool = || -> std::io::Result<File> {
             let mut file = tempfile::tempfile()?;
             std::io::copy(stream, &mut file)?;
             file.flush()?;
             file.rewind()?;
             Ok(file)
         };
-        let file = spool().map_err(|e| colkit_core::Error::from(e).file(name.clone()))?;
+        let file = spool().map_err(|e| Error::from(e).file(name.clone()))?;
         Ok(Self::source(name, Arc::new(FileSource::from_file(file)?)))
     }
 
     /// Any source, under a name for messages.
     pub fn source(name: impl Into<String>, source: Arc<dyn Source>) -> Self {
         let head = Head { inner: Counting::new(source), first: OnceLock::new() };
-        Input { name: name.into(), path: None, head: Arc::new(head) }
+        Input { name: name.into(), place: None, head: Arc::new(head) }
     }
 
     /// Its name, for messages.
@@ -64,9 +70,9 @@ impl Input {
         Some(extension.to_str()?.to_ascii_lowercase())
     }
 
-    /// Its path, if it is a file with a name.
-    pub fn file_path(&self) -> Option<&Path> {
-        self.path.as_deref()
+    /// The path or URL it was opened by, if it has one.
+    pub fn place(&self) -> Option<&Path> {
+        self.place.as_deref()
     }
 
     /// The length in bytes.
@@ -82,6 +88,20 @@ impl Input {
     /// The bytes; reading them counts.
     pub fn bytes(&self) -> Arc<dyn Source> {
         self.head.clone()
+    }
+}
+
+/// Whether a pipe has this name, such as one that a shell makes for `<(zcat x.csv.gz)`.
+fn is_pipe(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        std::fs::metadata(path).is_ok_and(|m| m.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
     }
 }
 

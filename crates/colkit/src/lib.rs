@@ -23,7 +23,6 @@ mod fidelity;
 mod input;
 mod narrow;
 mod open;
-#[cfg(feature = "store")]
 mod place;
 mod registry;
 mod target;
@@ -34,10 +33,12 @@ mod verify;
 pub use arrow;
 pub use colkit_at1 as at1;
 pub use colkit_core::{
-    Batches, ByteRange, Class, ColumnRef, ColumnStatistics, Counting, Error, FileSink, FileSource, Finding, FolderSink,
-    Format, Layout, Limits, MappedSource, MemorySink, Nulls, Op, Predicate, Projection, ReadCount, ReadOptions, Region,
-    RegionKind, Result, Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter, Types, Value,
-    WriteOptions, WriteSummary, available_threads, coalesce, column_index, drive, json, plan, recognise, recognition,
+    Attributes, Batches, BoundPredicate, ByteRange, Checksums, Class, ColumnNames, ColumnRef, ColumnRegions,
+    ColumnStatistics, Comparison, Counting, Decimal, Error, Existing, FileSink, FileSource, Finding, FolderSink,
+    Format, Layout, Limits, Literal, MappedSource, MemorySink, Nulls, Op, Predicate, Projection, ReadCount,
+    ReadOptions, Region, RegionKind, Result, Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter,
+    TreeSink, Types, Value, Verified, WriteOptions, WriteSummary, already_there, available_threads, cells, coalesce,
+    column_index, drive, json, make_unique, memory, plan, recognise, recognition,
 };
 pub use colkit_interop as interop;
 #[cfg(feature = "store")]
@@ -49,12 +50,12 @@ pub mod lance {
 }
 pub use columns::ColumnName;
 pub use convert::{Conversion, ConversionSummary, NextSink, Prepared, wider_fields};
-pub use diff::{CellDifference, DiffOptions, Difference, diff};
+pub use diff::{ByKey, CellDifference, DiffOptions, Difference, Key, diff};
 pub use fidelity::without_views;
 pub use input::Input;
 pub use open::{NamedBatches, OpenFile, Opening};
 pub use registry::Registry;
-pub use target::{create, same_file, target_format};
+pub use target::{check_target, create, same_file, target_format};
 pub use text::TextReading;
 pub use type_name::type_name;
 pub use verify::{Verdict, verify};

@@ -5,10 +5,10 @@
 //! written; a writer cannot change its mind midway.
 
 use crate::OpenFile;
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::{cast, max, min};
 use arrow::datatypes::{DataType, Decimal128Type, Field, Schema, SchemaRef};
-use colkit_core::{Format, Projection, Result, Scan};
+use colkit_core::{ColumnRef, Format, Projection, Result, Scan};
 use std::sync::Arc;
 
 /// The schema to write: wide integer columns that `target` does not store replaced by the narrowest type that it does.
@@ -17,31 +17,33 @@ pub(crate) fn narrowed(files: &[OpenFile], scan: &Scan, schema: &SchemaRef, targ
     let table_schema = files.first().map_or_else(|| schema.clone(), OpenFile::schema);
     let columns = scan.projection.resolve(table_schema.as_ref())?;
     let mut fields: Vec<Field> = schema.fields().iter().map(|f| f.as_ref().clone()).collect();
-    for (field, column) in fields.iter_mut().zip(columns) {
-        if wide(field) {
-            let only = Scan { projection: Projection::parts(vec![column]), ..scan.clone() };
-            *field = field.clone().with_data_type(narrowest(bounds(files, &only)?));
+    let (fields_to_narrow, columns): (Vec<&mut Field>, Vec<ColumnRef>) =
+        fields.iter_mut().zip(columns).filter(|(field, _)| wide(field)).unzip();
+    if !columns.is_empty() {
+        let mut bounds = vec![(0, 0); columns.len()];
+        let only = Scan { projection: Projection::parts(columns), ..scan.clone() };
+        widen(&mut bounds, files, &only)?;
+        for (field, bounds) in fields_to_narrow.into_iter().zip(bounds) {
+            *field = field.clone().with_data_type(narrowest(bounds));
         }
     }
     Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }
 
-/// The smallest and largest value of the scan's only column.
-fn bounds(files: &[OpenFile], scan: &Scan) -> Result<(i128, i128)> {
-    let mut bounds = (0, 0);
+/// Widens the bounds of each column of the scan to its smallest and largest value.
+fn widen(bounds: &mut [(i128, i128)], files: &[OpenFile], scan: &Scan) -> Result<()> {
     for file in files {
         for batch in file.scan(scan)? {
-            let Some(array) = batch?.columns().first().cloned() else { continue };
-            let decimals: ArrayRef = cast(&array, &DataType::Decimal128(38, 0))?;
-            let Some(decimals) = decimals.as_any().downcast_ref::<arrow::array::PrimitiveArray<Decimal128Type>>()
-            else {
-                continue;
-            };
-            bounds.0 = min(decimals).map_or(bounds.0, |v| v.min(bounds.0));
-            bounds.1 = max(decimals).map_or(bounds.1, |v| v.max(bounds.1));
+            let batch = batch?;
+            for ((least, most), array) in bounds.iter_mut().zip(batch.columns()) {
+                let decimals: ArrayRef = cast(array, &DataType::Decimal128(38, 0))?;
+                let Some(decimals) = decimals.as_primitive_opt::<Decimal128Type>() else { continue };
+                *least = min(decimals).map_or(*least, |v| v.min(*least));
+                *most = max(decimals).map_or(*most, |v| v.max(*most));
+            }
         }
     }
-    Ok(bounds)
+    Ok(())
 }
 
 fn narrowest((least, most): (i128, i128)) -> DataType {

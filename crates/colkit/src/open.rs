@@ -3,9 +3,8 @@
 use crate::{ColumnName, Input, Registry, TextReading};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use colkit_core::plan::empty_batch;
 use colkit_core::{
-    Batches, Error, Finding, Format, Layout, Predicate, Projection, ReadOptions, Result, Scan, TableFile,
+    Batches, Error, Format, Layout, Nulls, Predicate, Projection, ReadOptions, Result, Scan, TableFile, Verified,
     available_threads, recognise,
 };
 use std::sync::Arc;
@@ -39,17 +38,15 @@ impl Default for Opening {
 
 impl Opening {
     /// The format of `input`: the one named, the one its content shows or, if nobody knows the content, the one its
-    /// extension promises (whose own error then says best what is wrong with it).
+    /// extension promises.
     pub fn format_of(&self, input: &Input) -> Result<Arc<dyn Format>> {
         if let Some(name) = &self.from {
             return self.registry.named(name, &self.text);
         }
         let extension = input.extension();
         let formats = self.registry.formats(&self.text);
-        recognise(input.bytes().as_ref(), &formats, extension.as_deref()).or_else(|error| {
-            let promised = extension.and_then(|e| self.registry.with_extension(&e, &self.text));
-            promised.ok_or_else(|| error.file(input.name()))
-        })
+        let known = recognise(input.bytes().as_ref(), &formats, extension.as_deref());
+        known.map_err(|error| error.file(input.name()))
     }
 
     /// Opens `input`.
@@ -60,8 +57,8 @@ impl Opening {
     }
 
     /// The same opening, with text read to types that `format` can store.
-    pub fn suited_to(&self, format: &dyn Format) -> Self {
-        Opening { text: self.text.clone().suited_to(format), ..self.clone() }
+    pub fn suited_to(&self, format: &dyn Format, filling: Nulls) -> Self {
+        Opening { text: self.text.clone().suited_to(format, filling), ..self.clone() }
     }
 }
 
@@ -113,11 +110,7 @@ impl OpenFile {
                 Some(names) => ColumnName::projection(names, &schema)?,
             };
             projection.resolve(&schema)?;
-            let predicate = condition.map(|text| Predicate::parse(text, &schema)).transpose()?;
-            if let Some(predicate) = &predicate {
-                // No rows, but all types: what cannot be compared shows.
-                predicate.evaluate(&empty_batch(&schema), &Some)?;
-            }
+            let predicate = condition.map(|text| Predicate::parse(text, &schema)?.bind(&schema)).transpose()?;
             Ok(Scan { projection, predicate, ..Scan::default() })
         };
         self.named(resolve())
@@ -140,7 +133,7 @@ impl OpenFile {
     }
 
     /// The format's own checks beyond decoding.
-    pub fn verify(&self) -> Result<Vec<Finding>> {
+    pub fn verify(&self) -> Result<Verified> {
         self.named(self.file.verify())
     }
 

@@ -25,6 +25,8 @@ enum Maker {
     Typed(Arc<dyn Format>),
     /// Text, that must be told how to be read.
     Text(fn(&TextReading) -> Arc<dyn Format>),
+    /// Not text itself, but what holds texts.
+    Packed(fn(&TextReading) -> Arc<dyn Format>),
 }
 
 impl Default for Registry {
@@ -33,7 +35,7 @@ impl Default for Registry {
             .native(colkit_plain::Gpp)
             .native(colkit_plain::Cff)
             .native(colkit_plain::Colm)
-            .native(colkit_at1::At1)
+            .packed(crate::text::at1)
             .native(colkit_lance::Lance::default())
             .foreign(colkit_interop::Parquet::default())
             .foreign(colkit_interop::ArrowFile::default())
@@ -64,6 +66,11 @@ impl Registry {
     /// Adds a text format, whose types are inferred as the reading says.
     pub fn text(self, make: fn(&TextReading) -> Arc<dyn Format>) -> Self {
         self.with(Maker::Text(make), false)
+    }
+
+    /// Adds a column format of colkit's own that holds texts, read as the reading says.
+    fn packed(self, make: fn(&TextReading) -> Arc<dyn Format>) -> Self {
+        self.with(Maker::Packed(make), true)
     }
 
     /// Replaces the format of the same name: what only one format knows is set on that format's own value.
@@ -98,6 +105,13 @@ impl Registry {
         self.entries.iter().any(|e| matches!(e.maker, Maker::Text(_)) && e.make(&text).name() == name)
     }
 
+    /// Whether types of columns in the format of this name are inferred from text, packed or not, so that it can be read
+    /// to others.
+    pub fn infers_types(&self, name: &str) -> bool {
+        let text = TextReading::default();
+        self.entries.iter().any(|e| !matches!(e.maker, Maker::Typed(_)) && e.make(&text).name() == name)
+    }
+
     /// The format of this name or, failing that, extension.
     pub fn named(&self, name: &str, text: &TextReading) -> Result<Arc<dyn Format>> {
         let formats = self.formats(text);
@@ -118,7 +132,7 @@ impl Entry {
     fn make(&self, text: &TextReading) -> Arc<dyn Format> {
         match &self.maker {
             Maker::Typed(format) => format.clone(),
-            Maker::Text(make) => make(text),
+            Maker::Text(make) | Maker::Packed(make) => make(text),
         }
     }
 }

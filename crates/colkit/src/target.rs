@@ -1,13 +1,20 @@
 //! Where a table is written to, and in which format.
 
+use crate::place::Place;
 use crate::registry::known;
-use crate::{Input, Registry, TextReading};
-use colkit_core::{Error, FileSink, Format, Result, Sink};
+use crate::{Registry, TextReading};
+use colkit_core::{Error, Existing, FileSink, Format, Result, Sink};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The format to write: the one named or, if none is, the one the extension of `path` stands for.
-pub fn target_format(registry: &Registry, to: Option<&str>, path: Option<&Path>) -> Result<Arc<dyn Format>> {
+/// The format to write: the one named or, if none is, the one the extension of `path` stands for. `option` is how one is
+/// named, for the message.
+pub fn target_format(
+    registry: &Registry,
+    to: Option<&str>,
+    path: Option<&Path>,
+    option: &str,
+) -> Result<Arc<dyn Format>> {
     let text = TextReading::default();
     if let Some(name) = to {
         return registry.named(name, &text);
@@ -15,7 +22,7 @@ pub fn target_format(registry: &Registry, to: Option<&str>, path: Option<&Path>)
     let extension = path.and_then(Path::extension).and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     let found = extension.as_deref().and_then(|e| registry.with_extension(e, &text));
     found.ok_or_else(|| {
-        let advice = format!("name it with --to; {}", known(&registry.formats(&text)));
+        let advice = format!("name it with {option}; {}", known(&registry.formats(&text)));
         let what = match (path, extension) {
             (Some(path), Some(extension)) => {
                 return Error::request("no_such_format", format!("no format has the extension {extension:?}"))
@@ -29,27 +36,40 @@ pub fn target_format(registry: &Registry, to: Option<&str>, path: Option<&Path>)
     })
 }
 
-/// Starts a file at `path` that appears only when complete. It must not be one of the inputs. With the feature `store`,
-/// the path may be the URL of an object.
-pub fn create(path: &Path, inputs: &[Input]) -> Result<Box<dyn Sink>> {
-    #[cfg(feature = "store")]
-    let path = match crate::place::of(path)? {
-        crate::place::Place::Object(location) => {
-            // An object may be replaced while it is read: it appears when all of it has been.
-            return Ok(Box::new(colkit_store::UploadSink::create(&location)?));
-        }
-        crate::place::Place::File(path) => &path.into_owned(),
-    };
-    if inputs.iter().filter_map(Input::file_path).any(|input| same_file(input, path)) {
+/// Starts a file at `path` that appears only when complete. It must not be one of the inputs, paths or URLs themselves,
+/// and is no more readable than they are. With the feature `store`, the path may be the URL of an object.
+pub fn create<'a>(
+    path: &Path,
+    inputs: impl IntoIterator<Item = &'a Path>,
+    existing: Existing,
+) -> Result<Box<dyn Sink>> {
+    let target = Place::of(path)?;
+    let inputs = inputs.into_iter().map(Place::of).collect::<Result<Vec<_>>>()?;
+    if inputs.iter().any(|input| input.is_same(&target)) {
         return Err(Error::request("output_is_input", "the file to write is also a file to read")
             .file(path.display().to_string())
             .hint("write to another name and rename it afterwards"));
     }
-    if path.is_dir() {
-        return Err(Error::request("is_a_folder", "expected the name of a file to write, found a folder")
-            .file(path.display().to_string()));
+    match target {
+        #[cfg(feature = "store")]
+        Place::Object(location) => Ok(Box::new(colkit_store::UploadSink::create(&location, existing)?)),
+        Place::File(path) => {
+            let sink = FileSink::start(&path, existing)?;
+            for input in inputs.iter().filter_map(Place::file) {
+                sink.as_private_as(input)?;
+            }
+            Ok(Box::new(sink))
+        }
     }
-    Ok(Box::new(FileSink::create(path)?))
+}
+
+/// Whether `path` may be written to, as far as can be told before anything is: for those who have much to do first.
+pub fn check_target(path: &Path, existing: Existing) -> Result<()> {
+    match Place::of(path)? {
+        #[cfg(feature = "store")]
+        Place::Object(location) => colkit_store::UploadSink::check(&location, existing),
+        Place::File(path) => FileSink::check(&path, existing),
+    }
 }
 
 /// Whether two paths lead to the same file, through links too.

@@ -1,9 +1,12 @@
 //! How text without types of its own (CSV and its kin, NDJSON) is read.
 
 use arrow::datatypes::DataType;
-use colkit_core::{Format, Nulls, Result};
+use colkit_at1::{PackedText, TextReader};
+use colkit_core::cells::Inference;
+use colkit_core::{Boxed, Format, Nulls, ReadOptions, Result, Table};
 use colkit_interop::csv::{CsvFormat, CsvOptions};
 use colkit_interop::ndjson::{NdjsonFormat, NdjsonOptions};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What the reader of a text format is told, since the file does not say it.
@@ -17,12 +20,8 @@ pub struct TextReading {
     pub types: Vec<(String, DataType)>,
     /// NDJSON: the columns, instead of those that its objects have.
     pub columns: Option<Vec<(String, DataType)>>,
-    /// What empty cells are: text, or nulls where the column is not text.
-    pub nulls: Nulls,
-    /// Whether `true` and `false` are read as booleans.
-    pub booleans: bool,
-    /// Whether whole numbers beyond 32 bits are read as 64-bit integers.
-    pub integers64: bool,
+    /// How the types of the others follow from their cells, and which cells are null.
+    pub inference: Inference,
     /// Fill up lines that are too short instead of refusing them.
     pub pad_short_rows: bool,
     /// Rename columns whose names repeat (`a`, `a_2`, ...) instead of refusing them.
@@ -36,9 +35,7 @@ impl Default for TextReading {
             header: true,
             types: Vec::new(),
             columns: None,
-            nulls: Nulls::default(),
-            booleans: true,
-            integers64: true,
+            inference: Inference::full(),
             pad_short_rows: false,
             rename_duplicates: false,
         }
@@ -46,10 +43,9 @@ impl Default for TextReading {
 }
 
 impl TextReading {
-    /// The same, with types inferred such that `format` can store them.
-    pub fn suited_to(mut self, format: &dyn Format) -> Self {
-        self.booleans = format.stores(&DataType::Boolean);
-        self.integers64 = format.stores(&DataType::Int64);
+    /// The same, with types inferred such that `format` can store them; see [`Inference::suited_to`].
+    pub fn suited_to(mut self, format: &dyn Format, filling: Nulls) -> Self {
+        self.inference = self.inference.suited_to(format, filling);
         self
     }
 
@@ -60,11 +56,8 @@ impl TextReading {
 
     /// The same, with these types for columns of these names, unless a type was given already.
     pub fn with_types(mut self, types: Vec<(String, DataType)>) -> Self {
-        for (name, data_type) in types {
-            if !self.types.iter().any(|(given, _)| *given == name) {
-                self.types.push((name, data_type));
-            }
-        }
+        let mut given: HashSet<String> = self.types.iter().map(|(name, _)| name.clone()).collect();
+        self.types.extend(types.into_iter().filter(|(name, _)| given.insert(name.clone())));
         self
     }
 
@@ -74,9 +67,7 @@ impl TextReading {
             delimiter: self.delimiter.unwrap_or(delimiter),
             header: self.header,
             schema: self.types.clone(),
-            nulls: self.nulls,
-            booleans: self.booleans,
-            integers64: self.integers64,
+            inference: self.inference.clone(),
             pad_short_rows: self.pad_short_rows,
             rename_duplicates: self.rename_duplicates,
             ..CsvOptions::default()
@@ -100,9 +91,60 @@ pub(crate) fn ndjson(reading: &TextReading) -> Arc<dyn Format> {
         options: NdjsonOptions {
             schema: reading.types.clone(),
             columns: reading.columns.clone(),
-            booleans: reading.booleans,
-            integers64: reading.integers64,
+            booleans: reading.inference.booleans,
+            integers64: reading.inference.integers64,
             ..NdjsonOptions::default()
         },
     })
+}
+
+/// AT-1, with packed texts read like this.
+pub(crate) fn at1(reading: &TextReading) -> Arc<dyn Format> {
+    Arc::new(PackedText::new(Arc::new(Packed {
+        inference: Arc::new(reading.inference.clone()),
+        reading: reading.clone(),
+    })))
+}
+
+/// How packed texts are read: like texts that are not packed.
+struct Packed {
+    reading: TextReading,
+    inference: Arc<Inference>,
+}
+
+impl Packed {
+    fn format(&self, head: &[u8]) -> Arc<dyn Format> {
+        let objects = ndjson(&self.reading);
+        if objects.sniff(head, head) { objects } else { self.reading.csv(self.delimiter(head)) }
+    }
+}
+
+impl TextReader for Packed {
+    fn is_text(&self, head: &[u8]) -> bool {
+        // A table may hold NUL, which a file that is to be known by its content must not.
+        let with_nul = head.first() != Some(&0) && head.contains(&b'\n');
+        let is_utf8 = std::str::from_utf8(head).map_or_else(|e| e.error_len().is_none(), |_| true);
+        self.format(head).sniff(head, head) || (with_nul && is_utf8)
+    }
+
+    /// The name of the file is not known here, so that a tab has to show itself.
+    fn delimiter(&self, head: &[u8]) -> u8 {
+        let first = head.split(|b| *b == b'\n').next().unwrap_or_default();
+        let is_tsv = first.contains(&b'\t') && !first.contains(&b',');
+        self.reading.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' })
+    }
+
+    fn open(&self, head: &[u8], size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
+        self.format(head).open(size, options)
+    }
+
+    fn inference(&self) -> Option<&Arc<Inference>> {
+        let TextReading { header, pad_short_rows, columns, .. } = &self.reading;
+        let as_packed = *header && !pad_short_rows && columns.is_none() && self.inference.null_words.is_empty();
+        as_packed.then_some(&self.inference)
+    }
+
+    fn given(&self) -> &[(String, DataType)] {
+        &self.reading.types
+    }
 }

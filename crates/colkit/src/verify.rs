@@ -1,11 +1,13 @@
 //! Checking a file from the first byte to the last: that it opens, that its byte map covers it once, that every value
 //! of every column decodes, and whatever else its format can check.
 //!
-//! A broken column does not hide the others: where reading all columns together fails, each is read alone.
+//! A broken column does not hide the others: where reading all columns together fails, halves of them are read, and
+//! halves of those, until the broken ones stand alone.
 
 use crate::{Input, OpenFile, Opening};
-use colkit_core::{Error, Finding, Layout, Projection, Result, Scan};
+use colkit_core::{Checksums, Error, Finding, Layout, Projection, Result, Scan};
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// What checking a file gave.
 #[derive(Debug, Default)]
@@ -22,6 +24,8 @@ pub struct Verdict {
     pub columns: Option<usize>,
     /// What was checked and found good.
     pub checked: Vec<String>,
+    /// What the checksums cover that were compared; `None` if it did not come to that.
+    pub checksums: Option<Checksums>,
     /// Oddities that the format allows.
     pub findings: Vec<Finding>,
     /// What is wrong.
@@ -43,6 +47,13 @@ impl Verdict {
         match result {
             Ok(()) => self.checked.push(what.into()),
             Err(error) => self.errors.push(error),
+        }
+    }
+
+    /// The same damage is often met twice; what was already said is not repeated.
+    fn add_error(&mut self, error: Error) {
+        if !self.errors.iter().any(|e| e.to_string() == error.to_string()) {
+            self.errors.push(error);
         }
     }
 
@@ -70,23 +81,19 @@ pub fn verify(input: &Input, opening: &Opening, memory: u64) -> Verdict {
     check_names(&mut verdict, &file);
     check_values(&mut verdict, &file, memory);
     match own {
-        Ok(findings) => add_new(&mut verdict.findings, findings),
-        Err(error) => {
-            // The same damage is often met twice; what decoding already said is not repeated.
-            if !verdict.errors.iter().any(|e| e.to_string() == error.to_string()) {
-                verdict.errors.push(error);
-            }
+        Ok(verified) => {
+            add_new(&mut verdict.findings, verified.findings);
+            verified.errors.into_iter().for_each(|e| verdict.add_error(e.file(input.name())));
+            verdict.checksums = Some(verified.checksums);
         }
+        Err(error) => verdict.add_error(error),
     }
     verdict
 }
 
 fn add_new(known: &mut Vec<Finding>, findings: Vec<Finding>) {
-    for finding in findings {
-        if !known.contains(&finding) {
-            known.push(finding);
-        }
-    }
+    let mut seen: HashSet<Finding> = known.iter().cloned().collect();
+    known.extend(findings.into_iter().filter(|finding| seen.insert(finding.clone())));
 }
 
 fn check_layout(verdict: &mut Verdict, file: &OpenFile) {
@@ -133,11 +140,29 @@ fn check_values(verdict: &mut Verdict, file: &OpenFile, memory: u64) {
     if error.code() == "no_table_view" {
         return verdict.checked.push("there is no table in it; its content was checked instead".into());
     }
-    let before = verdict.errors.len();
-    for (index, field) in file.schema().fields().iter().enumerate() {
-        let alone = read(file, Projection::columns([index]), memory);
-        verdict.check(format!("every value of column {:?} decodes", field.name()), alone);
+    check_columns(verdict, file, 0..file.schema().fields().len(), error, memory);
+}
+
+/// Finds out which of these columns make reading them together fail, by reading halves of them: a wide table with few
+/// broken columns is not read once for each.
+fn check_columns(verdict: &mut Verdict, file: &OpenFile, columns: Range<usize>, error: Error, memory: u64) {
+    let middle = columns.start.midpoint(columns.end);
+    if columns.len() < 2 {
+        return verdict.errors.push(error);
     }
+    let before = verdict.errors.len();
+    for half in [columns.start..middle, middle..columns.end] {
+        match read(file, Projection::columns(half.clone()), memory) {
+            Err(error) => check_columns(verdict, file, half, error, memory),
+            Ok(()) => {
+                let schema = file.schema();
+                let fields = schema.fields().get(half).unwrap_or_default();
+                let decodes = fields.iter().map(|f| format!("every value of column {:?} decodes", f.name()));
+                verdict.checked.extend(decodes);
+            }
+        }
+    }
+    // Each half is good alone.
     if verdict.errors.len() == before {
         verdict.errors.push(error);
     }

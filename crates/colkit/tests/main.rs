@@ -10,11 +10,15 @@
     reason = "test code: a failure is a panic"
 )]
 
+mod random;
+
 mod facade {
     mod convert;
     mod diff;
     mod matrix;
     mod open;
+    mod packed;
+    mod queries;
     mod sample;
     mod verify;
 }

@@ -3,56 +3,65 @@
 //! Every file is packed on its own, in its own best way, and verified; the bundle only puts them together. Names are checked
 //! with the reader's own rules before anything is packed.
 
-use super::compress::Effort;
-use super::set::Stream;
-use super::spool::{Parts, Spool};
-use super::whole::{Set, head};
-use crate::codec::bundle::check_names;
+use super::compress::XZ_6;
+use super::put::put_uv;
+use super::set::put_entry;
+use super::spool::{Parts, Spool, each_piece};
+use super::whole::head;
+use crate::backend::Backend;
+use crate::bundle::BundleFile;
+use crate::codec::bundle::{Listed, Manifest};
 use crate::container::Codec;
 use crate::pack::{PackOptions, PackSummary, pack_verified};
-use colkit_core::{Error, Result, Sink, Source};
-use std::sync::Arc;
+use colkit_core::{Attributes, Error, Result, Source};
 
-/// More files do not fit: a stream set has 256 streams.
-const MOST_FILES: usize = 255;
+/// Files of a bundle at most: a stream set has 256 streams, and one is the manifest.
+pub const MOST_FILES: usize = 255;
 /// Packed files that stay in memory.
 const IN_MEMORY: usize = 32 << 20;
 
 /// The bundle, and what became of each file.
-pub fn pack(files: &[(String, Arc<dyn Source>)], options: &PackOptions) -> Result<(Parts, Vec<(String, PackSummary)>)> {
+pub fn pack(
+    files: &[BundleFile],
+    folders: &[(String, Attributes)],
+    options: &PackOptions,
+) -> Result<(Parts, Vec<(String, PackSummary)>)> {
     if files.len() > MOST_FILES {
         return Err(Error::limit("a bundle", format!("{} files", files.len()), MOST_FILES));
     }
-    let mut files: Vec<&(String, Arc<dyn Source>)> = files.iter().collect();
-    files.sort_by(|a, b| a.0.cmp(&b.0));
-    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-    check_names(&names).map_err(|(code, message)| Error::request(code, message))?;
-    let (mut summaries, mut stored, mut manifest) = (Vec::new(), Vec::new(), Vec::new());
-    for (i, (name, source)) in files.iter().enumerate() {
+    let mut files: Vec<&BundleFile> = files.iter().collect();
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut folders = folders.to_vec();
+    folders.sort_by(|a, b| a.0.cmp(&b.0));
+    let listed =
+        |file: &&BundleFile| Listed { name: file.name.clone(), size: None, crc32: None, attributes: file.attributes };
+    let mut manifest = Manifest { files: files.iter().map(listed).collect(), folders };
+    manifest.check().map_err(|(code, message)| Error::request(code, message))?;
+    let (mut summaries, mut stored) = (Vec::new(), Vec::new());
+    for (BundleFile { name, source, .. }, listed) in files.iter().zip(&mut manifest.files) {
         let named = |e: Error| e.file(name.clone());
         let (packed, summary) = pack_verified(source.as_ref(), options).map_err(named)?;
-        let mut spool = SpoolSink(Spool::new(IN_MEMORY / files.len(), options.spill_folder.clone()));
-        packed.copy_to(&mut spool)?;
-        stored.push((format!("e{i}"), spool.0.into_source()?));
-        manifest.push(serde_json::json!({"name": name, "size": summary.input_bytes}));
+        let mut spool = Spool::new(IN_MEMORY / files.len(), options.spill_folder.clone());
+        let mut crc32 = crc32fast::Hasher::new();
+        each_piece(&packed, |piece| {
+            crc32.update(piece);
+            spool.write(piece)
+        })?;
+        stored.push(spool.into_source()?);
+        (listed.size, listed.crc32) = (Some(summary.input_bytes), Some(crc32.finalize()));
         summaries.push((name.clone(), summary));
     }
-    let manifest = serde_json::Value::Array(manifest).to_string().into_bytes();
+    // Always xz: every bit of the names is then covered by a checksum.
+    let (backend, manifest) = XZ_6.pack(manifest.to_json().to_string().as_bytes())?;
+    let mut bytes = head(Codec::Bundle);
+    put_uv(stored.len() as u64 + 1, &mut bytes);
+    put_entry("manifest", backend, manifest.len() as u64, &mut bytes);
+    bytes.extend_from_slice(&manifest);
     let mut file = Parts::default();
-    file.push_bytes(head(Codec::Bundle));
-    file.append(Set { streams: vec![Stream::new("manifest", manifest)], stored }.pack(Effort::Default, 1)?);
+    for (i, source) in stored.into_iter().enumerate() {
+        put_entry(&format!("e{i}"), Backend::Stored, source.size(), &mut bytes);
+        file.push_bytes(std::mem::take(&mut bytes));
+        file.push(source);
+    }
     Ok((file, summaries))
-}
-
-/// A spool as a sink.
-struct SpoolSink(Spool);
-
-impl Sink for SpoolSink {
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.0.write(bytes)
-    }
-
-    fn commit(self: Box<Self>) -> Result<()> {
-        Ok(())
-    }
 }

@@ -9,7 +9,9 @@ use super::put::{Joined, put_sv, put_uv};
 use super::spool::Spool;
 use crate::backend::Backend;
 use crate::number::parse_int;
+use crate::table::text::cell_text;
 use bytes::Bytes;
+use colkit_core::cells::Kinds;
 use colkit_core::drive::parallel;
 use colkit_core::{ByteRange, Result, Source};
 use std::path::PathBuf;
@@ -44,6 +46,15 @@ pub enum Given {
     Decimal,
 }
 
+/// What text cells come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellsOf {
+    /// CSV. With `crlf`, the cells of the last column end with the CR of their line.
+    Csv { crlf: bool },
+    /// JSON: the scalars as they stand.
+    Json,
+}
+
 /// Takes rows and packs them.
 pub struct Groups {
     settings: Settings,
@@ -57,6 +68,10 @@ pub struct Groups {
     /// For each column the way to pack it, once that is known.
     ways: Vec<Option<Way>>,
     facts: Vec<Facts>,
+    /// What the cells of each column are; nothing once there is one that nothing says.
+    kinds: Option<Vec<Kinds>>,
+    /// What they are cells of.
+    pub text: CellsOf,
     blocks: Spool,
     rows: u64,
 }
@@ -83,6 +98,8 @@ pub struct Finished {
     pub blocks: Arc<dyn Source>,
     /// Their lengths.
     pub lengths: Vec<u64>,
+    /// What the cells of each column are, if that can be said.
+    pub cells: Option<Vec<Kinds>>,
 }
 
 impl Groups {
@@ -94,6 +111,8 @@ impl Groups {
             waiting_bytes: 0,
             ways: vec![None; width],
             facts: Vec::new(),
+            kinds: Some(vec![Kinds::default(); width]),
+            text: CellsOf::Csv { crlf: false },
             blocks: Spool::new(settings.batch_bytes, settings.spill_folder.clone()),
             rows: 0,
             given: None,
@@ -103,7 +122,7 @@ impl Groups {
 
     /// Columns of these types, whatever is in them.
     pub fn with_types(self, given: Vec<Given>) -> Self {
-        Groups { given: Some(given), ..self }
+        Groups { given: Some(given), kinds: None, ..self }
     }
 
     /// Appends a row of as many cells as there are columns.
@@ -152,12 +171,21 @@ impl Groups {
                 Some(Given::Integer) => (integers(&mut column.iter().filter(is_there)).or(Some((0, 0))), None),
                 Some(Given::Decimal) => (None, decimals(&mut column.iter().filter(is_there)).or(Some((0.0, 0.0)))),
             };
-            Ok((tag, packed, integers, decimals))
+            let last = k + 1 == self.ways.len();
+            let kinds = self.kinds.as_ref().and_then(|_| match self.text {
+                CellsOf::Csv { crlf } => Some(kinds(&mut column.iter(), crlf && last)),
+                CellsOf::Json => json_kinds(&mut column.iter()),
+            });
+            Ok((k, kinds, tag, packed, integers, decimals))
         };
-        for (tag, packed, integers, decimals) in parallel::map(waiting, threads, pack)? {
+        for (k, kinds, tag, packed, integers, decimals) in parallel::map(waiting, threads, pack)? {
             self.blocks.write(&[tag])?;
             self.blocks.write(&packed)?;
             self.facts.push(Facts { length: packed.len() as u64 + 1, integers, decimals });
+            match (kinds, self.kinds.as_mut().and_then(|all| all.get_mut(k))) {
+                (Some(kinds), Some(all)) => all.add(kinds),
+                _ => self.kinds = None,
+            }
         }
         Ok(())
     }
@@ -197,7 +225,8 @@ impl Groups {
         }
         let groups = self.rows.div_ceil(self.settings.group_rows as u64);
         let lengths = self.facts.iter().map(|f| f.length).collect();
-        Ok(Finished { rows: self.rows, groups, kinds, index, blocks: self.blocks.into_source()?, lengths })
+        let blocks = self.blocks.into_source()?;
+        Ok(Finished { rows: self.rows, groups, kinds, index, blocks, lengths, cells: self.kinds })
     }
 }
 
@@ -239,6 +268,31 @@ impl Finished {
 /// Whether a cell is a value, and not the lack of one.
 fn is_there(cell: &&[u8]) -> bool {
     !matches!(*cell, b"" | b"null")
+}
+
+/// What some cells are, read as CSV.
+fn kinds(cells: &mut dyn Iterator<Item = &[u8]>, crlf: bool) -> Kinds {
+    let mut kinds = Kinds::default();
+    for cell in cells {
+        let cell = cell_text(if crlf { cell.strip_suffix(b"\r").unwrap_or(cell) } else { cell });
+        kinds.add(if cell.doubled { Kinds::TEXT } else { Kinds::of(cell.raw) });
+    }
+    kinds
+}
+
+/// What some scalars of JSON are; `None` if one is not what it should be, or a number that no type here holds.
+fn json_kinds(cells: &mut dyn Iterator<Item = &[u8]>) -> Option<Kinds> {
+    let kind = |cell: &[u8]| match cell {
+        b"null" => Some(Kinds::NULL),
+        b"true" | b"false" => Some(Kinds::BOOL),
+        [b'"', .., b'"'] => {
+            let escaped = memchr::memchr(b'\\', cell).is_some();
+            let valid = std::str::from_utf8(cell).is_ok();
+            (valid && (!escaped || serde_json::from_slice::<String>(cell).is_ok())).then_some(Kinds::TEXT)
+        }
+        number => Some(Kinds::of(number)).filter(|kinds| is_json_number(number) && !kinds.has(Kinds::TEXT)),
+    };
+    cells.map(kind).try_fold(Kinds::default(), |all, kinds| Some(all.and(kinds?)))
 }
 
 /// The smallest and largest of some integers; `None` if there is none, or something else among them.

@@ -96,6 +96,20 @@ fn quoted_length(text: &[u8], delimiter: u8) -> Option<usize> {
     }
 }
 
+/// Whether a line is a record of CSV as it stands: valid text, each cell in quotes or without a quote in front, no CR but
+/// the one at the end that `crlf` asks for, as many fields as `columns`.
+pub fn is_csv(line: &[u8], delimiter: u8, columns: usize, crlf: bool) -> bool {
+    let body = match line.strip_suffix(b"\r") {
+        Some(body) if crlf => body,
+        None if !crlf => line,
+        _ => return false,
+    };
+    memchr(b'\r', body).is_none()
+        && std::str::from_utf8(body).is_ok()
+        && field_count(body, delimiter) == columns
+        && (memchr(b'"', body).is_none() || fields(body, delimiter).all(|f| f.quoted || f.raw.first() != Some(&b'"')))
+}
+
 /// The number of fields of a line.
 pub fn field_count(line: &[u8], delimiter: u8) -> usize {
     if memchr(b'"', line).is_none() {

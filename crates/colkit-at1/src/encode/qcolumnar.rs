@@ -1,11 +1,12 @@
 //! Qcolumnar (7), written row by row. See [`crate::codec::shape`] for the streams.
 
 use super::columnar::Shape;
-use super::groups::{Finished, Given, Groups, Settings};
-use super::lines::{field_count, fields};
+use super::groups::{CellsOf, Finished, Given, Groups, Settings};
+use super::lines::{field_count, fields, is_csv};
 use super::put::{Joined, put_lp, put_uv};
 use super::set::Stream;
 use super::whole::Set;
+use crate::codec::typing::{self, Typing};
 use colkit_core::{Error, Result};
 
 /// Takes lines and makes a queryable table of them.
@@ -15,6 +16,10 @@ pub struct Qcolumnar {
     group_rows: usize,
     modes: Vec<u8>,
     verbatim: Joined,
+    /// So far the lines are a CSV file: a header, and a record on each line.
+    is_csv: bool,
+    /// The header ends with CR.
+    crlf: bool,
 }
 
 /// More lines that are not rows than this are no table any more.
@@ -30,19 +35,29 @@ impl Qcolumnar {
             group_rows,
             modes: Vec::new(),
             verbatim: Joined::default(),
+            is_csv: shape.header,
+            crlf: false,
         }
     }
 
     /// Columns of these types, whatever is in them.
     pub fn with_types(self, types: Vec<Given>) -> Self {
-        Qcolumnar { groups: self.groups.with_types(types), ..self }
+        Qcolumnar { groups: self.groups.with_types(types), is_csv: false, ..self }
     }
 
     /// Appends a line.
     #[inline]
     pub fn line(&mut self, line: &[u8]) -> Result<()> {
-        let is_header = self.shape.header && self.modes.is_empty();
-        if is_header || field_count(line, self.shape.delimiter) != self.shape.columns {
+        let Shape { delimiter, columns, header } = self.shape;
+        let is_header = header && self.modes.is_empty();
+        let is_row = field_count(line, delimiter) == columns;
+        if is_header {
+            self.crlf = line.ends_with(b"\r");
+            self.groups.text = CellsOf::Csv { crlf: self.crlf };
+            self.is_csv &= !line.starts_with(b"\xEF\xBB\xBF");
+        }
+        self.is_csv = self.is_csv && is_row && is_csv(line, delimiter, columns, self.crlf);
+        if is_header || !is_row {
             return self.verbatim(line);
         }
         self.modes.push(1);
@@ -78,12 +93,14 @@ impl Qcolumnar {
         put_lp(&[self.shape.delimiter], &mut meta);
         let finished = self.groups.finish()?;
         finished.put_meta(self.group_rows, &mut meta);
-        let streams = vec![
+        let mut streams = vec![
             Stream::new("meta", meta),
             Stream::new("row_modes", self.modes),
             Stream::new("verbatim", self.verbatim.into_bytes()),
             Stream::new("index", finished.index),
         ];
+        let typing = finished.cells.filter(|_| self.is_csv).map(Typing::Text);
+        streams.extend(typing.map(|typing| Stream::new(typing::NAME, typing.to_bytes())));
         Ok(Set { streams, stored: vec![("blocks".into(), finished.blocks)] })
     }
 }

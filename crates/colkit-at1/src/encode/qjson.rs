@@ -3,14 +3,15 @@
 //! A line is taken apart into its skeleton, all its bytes but the scalars, and the scalars. Lines of one skeleton are the rows
 //! of one shape. Qjson has one shape, qjson2 several; lines of no known shape are kept as they are.
 
-use super::groups::{Given, Groups, Settings};
+use super::groups::{CellsOf, Given, Groups, Settings};
 use super::json_text::{Span, Token, Tokens, path_names};
 use super::put::{Joined, put_lp, put_uv};
 use super::set::Stream;
 use super::whole::Set;
+use crate::codec::typing::{self, Typing};
 use colkit_core::{Error, Result, Source};
 use memchr::memchr;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// More templates than this do not pay.
@@ -60,6 +61,17 @@ pub struct Template {
     pub bytes: u64,
 }
 
+impl Template {
+    /// Whether it is an object of scalars, each under a name of its own.
+    fn is_flat(&self) -> bool {
+        let opened = self.skeleton.iter().filter(|b| matches!(b, b'{' | b'[')).count();
+        let starts = self.skeleton.trim_ascii_start().first() == Some(&b'{');
+        let names: HashSet<&Vec<u8>> = self.names.iter().collect();
+        let valid = std::str::from_utf8(&self.skeleton).is_ok() && memchr(b'\\', &self.skeleton).is_none();
+        opened == 1 && starts && valid && names.len() == self.names.len() && !self.names.is_empty()
+    }
+}
+
 /// The skeletons of some lines, the most frequent first.
 pub fn templates<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Vec<Template> {
     let mut reader = Skeletons::default();
@@ -93,7 +105,9 @@ impl Shape {
         // So that all groups that are being filled together stay small.
         let row = usize::try_from(template.bytes / template.uses.max(1)).unwrap_or(usize::MAX).max(1);
         let group_rows = settings.group_rows.min((8 << 20) / row).max(64);
-        Shape { groups: Groups::new(width, Settings { group_rows, ..settings.clone() }), group_rows, template }
+        let mut groups = Groups::new(width, Settings { group_rows, ..settings.clone() });
+        groups.text = CellsOf::Json;
+        Shape { groups, group_rows, template }
     }
 
     /// Its streams, their names beginning with `prefix`.
@@ -110,6 +124,8 @@ impl Shape {
         let mut paths = Vec::new();
         put_uv(self.template.names.len() as u64, &mut paths);
         self.template.names.iter().for_each(|name| put_lp(name, &mut paths));
+        let all = prefix.is_empty() && self.template.is_flat() && lines.modes.iter().all(|mode| *mode == 1);
+        let typing = finished.cells.as_ref().filter(|_| all).map(|cells| Typing::Objects(cells.clone()).to_bytes());
         let mut add = |name: &str, bytes| set.streams.push(Stream::new(format!("{prefix}{name}"), bytes));
         add("meta", meta);
         add("template", template);
@@ -117,6 +133,9 @@ impl Shape {
         add("row_modes", lines.modes);
         add("verbatim", lines.verbatim.into_bytes());
         add("index", finished.index);
+        if let Some(typing) = typing {
+            add(typing::NAME, typing);
+        }
         set.stored.push((format!("{prefix}blocks"), finished.blocks));
         Ok(())
     }

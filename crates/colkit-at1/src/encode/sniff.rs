@@ -41,9 +41,14 @@ impl Plan {
         }
     }
 
+    /// Whether the file is shown as the table that its text is.
+    pub fn is_table(self) -> bool {
+        matches!(self.codec(), Codec::Columnar | Codec::Json | Codec::Raw) || self.is_queryable()
+    }
+
     /// Whether the file can be read in parts.
     pub fn is_queryable(self) -> bool {
-        matches!(self.codec(), Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2)
+        self.codec().is_queryable()
     }
 }
 

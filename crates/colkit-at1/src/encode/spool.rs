@@ -94,17 +94,20 @@ impl Parts {
 
     /// Writes all bytes to a sink.
     pub fn copy_to(&self, sink: &mut dyn Sink) -> Result<()> {
-        const PIECE: u64 = 1 << 20;
-        for (_, part) in &self.parts {
-            let mut at = 0;
-            while at < part.size() {
-                let range = ByteRange::between(at, part.size().min(at + PIECE));
-                sink.write(&part.read(range)?)?;
-                at = range.end();
-            }
-        }
-        Ok(())
+        self.parts.iter().try_for_each(|(_, part)| each_piece(part.as_ref(), |piece| sink.write(piece)))
     }
+}
+
+/// Goes through a source from its first byte to its last.
+pub fn each_piece(source: &dyn Source, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    const PIECE: u64 = 1 << 20;
+    let mut at = 0;
+    while at < source.size() {
+        let range = ByteRange::between(at, source.size().min(at + PIECE));
+        take(&source.read(range)?)?;
+        at = range.end();
+    }
+    Ok(())
 }
 
 impl Source for Parts {

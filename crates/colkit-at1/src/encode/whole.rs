@@ -3,9 +3,11 @@
 use super::compress::{Effort, XZ_6};
 use super::put::put_uv;
 use super::set::{Stream, pack_streams, put_entry};
-use super::spool::Parts;
+use super::spool::{Parts, each_piece};
 use crate::backend::Backend;
+use crate::checksum;
 use crate::container::{Codec, TRAILER_MAGIC};
+use crate::stream_set::MAX_STREAMS;
 use colkit_core::drive::parallel;
 use colkit_core::{Result, Source};
 use std::sync::Arc;
@@ -35,17 +37,40 @@ impl Set {
         Ok(sizes.into_iter().chain(stored).sum())
     }
 
-    /// The body: the stream set.
-    pub fn pack(self, effort: Effort, threads: usize) -> Result<Parts> {
-        let mut parts = Parts::default();
+    /// The stream set. Its checksums cover `head` too, which stands before it.
+    pub fn pack(self, head: &[u8], effort: Effort, threads: usize) -> Result<Parts> {
         let mut bytes = Vec::new();
-        put_uv((self.streams.len() + self.stored.len()) as u64, &mut bytes);
+        let count = (self.streams.len() + self.stored.len()) as u64;
+        // Without room for one more stream there are none.
+        let with_checksums = count < MAX_STREAMS;
+        put_uv(count + u64::from(with_checksums), &mut bytes);
         for stream in pack_streams(self.streams, effort, threads)? {
             put_entry(&stream.name, stream.backend, stream.bytes.len() as u64, &mut bytes);
             bytes.extend_from_slice(&stream.bytes);
         }
+        let (mut opened, mut blocks) = (crc32fast::Hasher::new(), crc32fast::Hasher::new());
+        if with_checksums {
+            put_entry(checksum::NAME, Backend::Stored, checksum::LENGTH, &mut bytes);
+        }
+        opened.update(head);
+        opened.update(&bytes);
+        let mut stored = Vec::with_capacity(self.stored.len());
         for (name, source) in self.stored {
-            put_entry(&name, Backend::Stored, source.size(), &mut bytes);
+            let mut header = Vec::new();
+            put_entry(&name, Backend::Stored, source.size(), &mut header);
+            opened.update(&header);
+            each_piece(source.as_ref(), |piece| {
+                blocks.update(piece);
+                Ok(())
+            })?;
+            stored.push((header, source));
+        }
+        if with_checksums {
+            bytes.extend(checksum::encode(opened.finalize(), blocks.finalize()));
+        }
+        let mut parts = Parts::default();
+        for (header, source) in stored {
+            bytes.extend(header);
             parts.push_bytes(std::mem::take(&mut bytes));
             parts.push(source);
         }
@@ -54,6 +79,16 @@ impl Set {
         }
         Ok(parts)
     }
+}
+
+/// A whole file but for its trailer.
+pub fn whole_file(codec: Codec, set: Set, effort: Effort, threads: usize) -> Result<Parts> {
+    let head = head(codec);
+    let set = set.pack(&head, effort, threads)?;
+    let mut file = Parts::default();
+    file.push_bytes(head);
+    file.append(set);
+    Ok(file)
 }
 
 /// The head of a whole-file container.

@@ -108,7 +108,7 @@ impl Collector {
 
     fn columnar(&mut self, streams: &Streams) -> Result<()> {
         let memory = crate::codec::columnar::Chunks::open(streams)?.memory();
-        Limits::check("the columns in memory", memory, self.limits.memory)?;
+        Limits::check_memory("the columns in memory", memory, self.limits.memory)?;
         let table = Columnar::open(streams)?;
         self.begin(table.trailing())?;
         self.rows.widen(table.width())?;
@@ -148,10 +148,10 @@ impl Collector {
 
     fn vcf(&mut self, streams: &Streams) -> Result<()> {
         let table = vcf::Vcf::open(streams)?;
-        Limits::check("the samples in memory", table.cells().saturating_mul(9), self.limits.memory)?;
+        Limits::check_memory("the samples in memory", table.cells().saturating_mul(9), self.limits.memory)?;
         self.begin(table.meta.trailing)?;
         let width = usize::try_from(table.samples).unwrap_or(usize::MAX).saturating_add(vcf::FIELDS.len());
-        Limits::check("a table", width as u64, self.limits.columns)?;
+        self.limits.check_columns(width as u64)?;
         let mut names = Vec::new();
         table.visit(|line| match line {
             // Header lines come before the first variant; the last of them names the columns.
@@ -280,7 +280,7 @@ impl LogColumns {
         }
         // Latin-1 may double a cell, and offsets are 32 bits wide.
         self.bytes += 2 * (whole.len() + shown.len()) as u64 + 24;
-        Limits::check("the table in memory", self.bytes, limits.memory.min(1 << 30))?;
+        Limits::check_memory("the table in memory", self.bytes, limits.memory.min(1 << 30))?;
         append(&mut self.line, &whole, &mut self.scratch);
         match templated {
             None => {
@@ -361,7 +361,7 @@ impl JsonRows<'_> {
 impl json::Printer for JsonRows<'_> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.line.extend_from_slice(bytes);
-        Limits::check("a line", self.line.len() as u64, self.to.limits.value_bytes.min(self.to.limits.memory))
+        Limits::check_memory("a line", self.line.len() as u64, self.to.limits.value_bytes.min(self.to.limits.memory))
     }
 
     fn key(&mut self, key: &[u8]) -> Result<()> {

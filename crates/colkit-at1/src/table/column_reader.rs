@@ -1,16 +1,17 @@
 //! Reading one column of a queryable file: ask for the blocks of a piece, unpack them, give batches, and so on.
 
 use super::groups::{Column, Inner};
-use super::text::{json_text, push_text, text, unquote};
+use super::text::{cell_text, json_text, push_text, text, unquote};
 use crate::codec::queryable::{Line, Position};
 use crate::codec::shape::Glue;
 use crate::number::parse_int;
 use arrow::array::{ArrayRef, Float64Builder, Int64Builder, StringBuilder};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
+use colkit_core::cells::{CellColumn, Inference};
 use colkit_core::plan::batch_of;
-use colkit_core::{Error, Machine, Result, Scan, Step};
+use colkit_core::{Class, Error, Machine, Result, Scan, Step};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -138,9 +139,9 @@ impl ColumnReader {
     /// The next rows of the piece that is being read. `None` at its end.
     fn read(&self, at: &mut Position, end: u64, cells: &mut [ShapeCells]) -> Result<Option<RecordBatch>> {
         let table = &self.table;
-        let data_type = table.schema.fields().get(self.column).map_or(DataType::Utf8, |f| f.data_type().clone());
-        let mut values = Values::new(&data_type);
+        let field = table.schema.fields().get(self.column);
         let is_json = table.lines.shapes.iter().any(|s| matches!(s.glue, Glue::Segments(_)));
+        let mut values = Values::new(field, table.inference.as_ref(), is_json);
         let first = self.rows.start.saturating_add(table.header);
         let last = self.rows.end.saturating_add(table.header).min(end);
         let (sources, strip_cr) = match table.columns.get(self.column) {
@@ -178,7 +179,7 @@ impl ColumnReader {
             return Ok(None);
         }
         let rows = values.rows;
-        let array = values.finish();
+        let array = values.finish()?;
         Ok(Some(batch_of(&self.schema, vec![array; self.repeat], rows)?))
     }
 }
@@ -233,13 +234,19 @@ enum Builder {
     Text(StringBuilder),
     Int(Int64Builder),
     Float(Float64Builder),
+    /// Cells of a type that follows from them.
+    Inferred(CellColumn),
 }
 
 impl Values {
-    fn new(data_type: &DataType) -> Self {
-        let builder = match data_type {
-            DataType::Int64 => Builder::Int(Int64Builder::new()),
-            DataType::Float64 => Builder::Float(Float64Builder::new()),
+    fn new(field: Option<&FieldRef>, inference: Option<&Arc<Inference>>, is_json: bool) -> Self {
+        let builder = match (field.map(|f| f.data_type()), inference) {
+            // A string of JSON may hold escapes.
+            (Some(data_type), Some(inference)) if !is_json || *data_type != DataType::Utf8 => {
+                Builder::Inferred(CellColumn::new(data_type, field.is_some_and(|f| f.is_nullable()), inference))
+            }
+            (Some(DataType::Int64), None) => Builder::Int(Int64Builder::new()),
+            (Some(DataType::Float64), None) => Builder::Float(Float64Builder::new()),
             _ => Builder::Text(StringBuilder::new()),
         };
         Values { builder, rows: 0, bytes: 0, scratch: String::new() }
@@ -252,6 +259,7 @@ impl Values {
             Builder::Text(b) => b.append_null(),
             Builder::Int(b) => b.append_null(),
             Builder::Float(b) => b.append_null(),
+            Builder::Inferred(b) => b.append_null(),
         }
     }
 
@@ -272,6 +280,11 @@ impl Values {
 
     fn push(&mut self, cell: &[u8], is_json: bool) -> Result<()> {
         match &mut self.builder {
+            Builder::Inferred(b) => {
+                b.append(std::iter::once(cell_text(cell))).map_err(|_| not_of_its_type(cell))?;
+                self.rows += 1;
+                self.bytes += cell.len() + 4;
+            }
             Builder::Text(_) if is_json => match json_text(cell) {
                 Some(text) => self.push_text(&text),
                 None => self.push_null(),
@@ -292,18 +305,24 @@ impl Values {
         Ok(())
     }
 
-    fn finish(self) -> ArrayRef {
-        match self.builder {
+    fn finish(self) -> Result<ArrayRef> {
+        Ok(match self.builder {
             Builder::Text(mut b) => Arc::new(b.finish()),
             Builder::Int(mut b) => Arc::new(b.finish()),
             Builder::Float(mut b) => Arc::new(b.finish()),
-        }
+            Builder::Inferred(mut b) => b.finish()?,
+        })
     }
 }
 
 /// A number as Rust reads it, for writers that are less strict than the format.
 pub fn parse<T: std::str::FromStr>(cell: &[u8]) -> Option<T> {
     std::str::from_utf8(cell).ok()?.trim().parse().ok()
+}
+
+fn not_of_its_type(cell: &[u8]) -> Error {
+    let shown: String = text(cell).chars().take(60).collect();
+    Error::new(Class::Data, "bad_cell", format!("the cell {shown:?} is not of the column's type"))
 }
 
 fn not_a_number(cell: &[u8]) -> Error {

@@ -19,11 +19,13 @@ use super::text::text;
 use super::verify::Verify;
 use crate::codec::queryable::{Line, Queryable};
 use crate::codec::shape::{Glue, Kind, Shape, Zone};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use crate::codec::typing::NAME;
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
+use colkit_core::cells::{Inference, Kinds, is_cell_type};
 use colkit_core::{
-    BatchMachine, Boxed, ByteRange, ColumnStatistics, Finding, Lane, Layout, Limits, Projection, Result, Scan, Split,
-    Table, Value, check_rows, ready, take_by_scan,
+    BatchMachine, Boxed, ByteRange, ColumnStatistics, Error, Lane, Layout, Projection, Result, Scan, Split, Table,
+    Value, Verified, check_rows, column_index, ready, take_by_scan,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -44,6 +46,8 @@ pub struct Inner {
     pub schema: SchemaRef,
     /// Where their values come from.
     pub columns: Vec<Column>,
+    /// How their cells are read, if the types follow from them.
+    pub inference: Option<Arc<Inference>>,
     /// Lines before the first row: 0 or 1.
     pub header: u64,
     /// Whether a CR at the end of a row belongs to the line end.
@@ -102,13 +106,25 @@ fn common_kind(a: Kind, b: Kind) -> Kind {
     }
 }
 
-/// Which column of the table a column of a shape is.
-pub fn table_column(lines: &Queryable, shape: &Shape, column: usize) -> Option<usize> {
+/// Which column of the table each column of a shape is.
+pub fn table_columns(lines: &Queryable, shape: &Shape) -> Vec<Option<usize>> {
     if lines.shapes.len() == 1 {
-        return Some(column);
+        return (0..shape.width()).map(Some).collect();
     }
-    let s = lines.shapes.iter().position(|other| other.prefix == shape.prefix)?;
-    all_columns(lines).iter().position(|(_, _, sources)| sources.get(s) == Some(&Some(column)))
+    let mut columns = vec![None; shape.width()];
+    let Some(s) = lines.shapes.iter().position(|other| other.prefix == shape.prefix) else { return columns };
+    for (index, (_, _, sources)) in all_columns(lines).iter().enumerate() {
+        if let Some(column) = sources.get(s).copied().flatten().and_then(|c| columns.get_mut(c)) {
+            *column = Some(index);
+        }
+    }
+    columns
+}
+
+/// What is known about a column whose values lie between these. Text that is no number is never read as one, so that there is
+/// no NaN.
+fn bounded(min: Value, max: Value) -> ColumnStatistics {
+    ColumnStatistics { min: Some(min), max: Some(max), nan_free: true, ..ColumnStatistics::default() }
 }
 
 fn data_type(kind: Kind) -> DataType {
@@ -120,6 +136,73 @@ fn data_type(kind: Kind) -> DataType {
 }
 
 impl Groups {
+    /// The table of an opened file that is CSV, a record on each line, with cells of these kinds in its columns.
+    pub fn typed(
+        file: Arc<File>,
+        lines: Queryable,
+        kinds: &[Kinds],
+        inference: &Arc<Inference>,
+        given: &[(String, DataType)],
+    ) -> Result<Self> {
+        let Groups(inner) = Groups::new(file, lines)?;
+        let schema = &inner.schema;
+        if inner.header != 1 || inner.verbatim > 0 || schema.fields().len() != kinds.len() {
+            let message = "the lines are not those of the table that is told of";
+            return Err(Error::corrupt("row_count_mismatch", message).part(format!("stream {NAME:?}")));
+        }
+        for (name, data_type) in given {
+            column_index(schema, name).map_err(|e| e.part("the types given for columns"))?;
+            if !is_cell_type(data_type) {
+                let message = format!("column {name:?} cannot be read as {data_type}");
+                return Err(Error::request("type_not_supported", message));
+            }
+        }
+        let field = |(field, kinds): (&FieldRef, &Kinds)| {
+            let own = given.iter().find(|(name, _)| name == field.name());
+            let data_type = own.map_or_else(|| kinds.data_type(inference), |(_, data_type)| data_type.clone());
+            // Without nulls one empty cell makes a column text.
+            let text = own.is_none() && !inference.empty_is_null && kinds.has(Kinds::EMPTY);
+            let data_type = if text { DataType::Utf8 } else { data_type };
+            let nullable = match own {
+                Some(_) => data_type != DataType::Utf8,
+                None => kinds.nullable(&data_type, inference),
+            };
+            Field::new(field.name(), data_type, nullable)
+        };
+        let schema = Schema::new(schema.fields().iter().zip(kinds).map(field).collect::<Vec<_>>());
+        Groups::retyped(inner, schema, inference.clone())
+    }
+
+    /// The table of an opened file whose lines are objects with members of these kinds; `None` if none of the types that
+    /// are read here hold them.
+    pub fn objects(file: Arc<File>, lines: Queryable, kinds: &[Kinds], inference: &Inference) -> Result<Option<Self>> {
+        let Groups(inner) = Groups::new(file, lines)?;
+        let schema = &inner.schema;
+        if inner.verbatim > 0 || schema.fields().len() != kinds.len() {
+            return Ok(None);
+        }
+        let words = vec!["null".to_string()];
+        let inference = Inference { unsigned64: inference.integers64, null_words: words, ..inference.clone() };
+        // Integers of both ends and columns of nothing but null have types of their own.
+        let is_known = |kinds: &Kinds| *kinds != Kinds::NULL && !kinds.has_all(Kinds::UINT64.and(Kinds::NEGATIVE));
+        if !kinds.iter().all(is_known) {
+            return Ok(None);
+        }
+        let field = |(field, kinds): (&FieldRef, &Kinds)| {
+            Field::new(field.name(), kinds.data_type(&inference), kinds.has(Kinds::NULL))
+        };
+        let schema = Schema::new(schema.fields().iter().zip(kinds).map(field).collect::<Vec<_>>());
+        Groups::retyped(inner, schema, Arc::new(inference)).map(Some)
+    }
+
+    /// The same table with other types.
+    fn retyped(inner: Arc<Inner>, schema: Schema, inference: Arc<Inference>) -> Result<Self> {
+        let Inner { file, lines, columns, header, crlf, verbatim, .. } =
+            Arc::into_inner(inner).ok_or_else(|| Error::request("table_shared", "the table is in use already"))?;
+        let (schema, inference) = (Arc::new(schema), Some(inference));
+        Ok(Groups(Arc::new(Inner { file, lines, schema, columns, inference, header, crlf, verbatim })))
+    }
+
     /// The table of an opened file.
     pub fn new(file: Arc<File>, lines: Queryable) -> Result<Self> {
         let mut columns = all_columns(&lines);
@@ -137,7 +220,7 @@ impl Groups {
                 }
             }
         }
-        Limits::check("a table", columns.len() as u64, file.limits.columns)?;
+        file.limits.check_columns(columns.len() as u64)?;
         let rows: u64 = lines.cuts.last().map_or(0, |end| (0..lines.shapes.len()).map(|s| end.row(s)).sum());
         let verbatim = lines.nlines - rows - header;
         let mut fields: Vec<Field> =
@@ -148,12 +231,13 @@ impl Groups {
             columns.push(Column::Lines);
         }
         let schema = Arc::new(Schema::new(fields));
-        Ok(Groups(Arc::new(Inner { file, lines: Arc::new(lines), schema, columns, header, crlf, verbatim })))
+        let (lines, inference) = (Arc::new(lines), None);
+        Ok(Groups(Arc::new(Inner { file, lines, schema, columns, inference, header, crlf, verbatim })))
     }
 }
 
 /// The first line, if it is not taken apart.
-fn first_line(lines: &Queryable) -> Result<Option<&[u8]>> {
+pub fn first_line(lines: &Queryable) -> Result<Option<&[u8]>> {
     let Some(mut at) = lines.cuts.first().filter(|_| lines.nlines > 0).cloned() else { return Ok(None) };
     Ok(match lines.next(&mut at)? {
         Line::Verbatim(line) => Some(line),
@@ -212,7 +296,8 @@ impl Inner {
 
     /// What zone maps say about a column in a piece.
     fn zone(&self, piece: usize, column: usize) -> Option<ColumnStatistics> {
-        let as_float = self.schema.fields().get(column)?.data_type() == &DataType::Float64;
+        let data_type = self.schema.fields().get(column)?.data_type();
+        let as_float = *data_type == DataType::Float64;
         let mut bounds: Option<(Value, Value)> = None;
         for (s, c, g) in self.blocks_of(piece, column) {
             #[expect(clippy::cast_precision_loss, reason = "cells of the column are rounded the same way")]
@@ -220,8 +305,10 @@ impl Inner {
                 Zone::Integer(min, max) if min <= max && as_float => {
                     (Value::Float(min as f64), Value::Float(max as f64))
                 }
-                Zone::Integer(min, max) if min <= max => (Value::Int(min.into()), Value::Int(max.into())),
-                Zone::Decimal(min, max) if min <= max => (Value::Float(min), Value::Float(max)),
+                Zone::Integer(min, max) if min <= max && data_type.is_integer() => {
+                    (Value::Int(min.into()), Value::Int(max.into()))
+                }
+                Zone::Decimal(min, max) if min <= max && as_float => (Value::Float(min), Value::Float(max)),
                 // Text, NaN, or a map that cannot be right: nothing is known.
                 _ => return None,
             };
@@ -234,7 +321,7 @@ impl Inner {
             });
         }
         let (min, max) = bounds?;
-        Some(ColumnStatistics { min: Some(min), max: Some(max), null_count: None, exact: false })
+        Some(bounded(min, max))
     }
 
     fn lane(self: &Arc<Self>, column: usize, positions: Vec<usize>, rows: Range<u64>, scan: &Scan) -> Lane {
@@ -304,7 +391,7 @@ impl Table for Groups {
                 });
             }
             let (min, max) = bounds?;
-            Some(ColumnStatistics { min: Some(min), max: Some(max), null_count: None, exact: false })
+            Some(bounded(min, max))
         };
         (0..table.columns.len()).map(|column| all(column).unwrap_or_default()).collect()
     }
@@ -360,10 +447,10 @@ impl Table for Groups {
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {
-        Ok(ready(self.0.file.layout(Some(&self.0.lines))))
+        Ok(ready(self.0.file.layout(Some(&self.0.lines))?))
     }
 
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+    fn verify(&self) -> Result<Boxed<Verified>> {
         Ok(Box::new(Verify::new(self.0.file.clone(), Some(self.0.lines.clone()))))
     }
 }

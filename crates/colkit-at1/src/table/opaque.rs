@@ -3,7 +3,7 @@
 use super::File;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Boxed, Error, Finding, Lane, Layout, Projection, Result, Scan, Split, Table, ready};
+use colkit_core::{Boxed, Error, Lane, Layout, Projection, Result, Scan, Split, Table, Verified, ready};
 use std::sync::Arc;
 
 /// A file without rows.
@@ -44,10 +44,10 @@ impl Table for Opaque {
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {
-        Ok(ready(self.0.layout(None)))
+        Ok(ready(self.0.layout(None)?))
     }
 
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+    fn verify(&self) -> Result<Boxed<Verified>> {
         Ok(self.0.verify())
     }
 }

@@ -8,8 +8,8 @@ use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::plan::batch_of;
 use colkit_core::{
-    BatchMachine, Boxed, ColumnStatistics, Finding, Lane, Layout, Machine, Projection, Result, Scan, Split, Step,
-    Table, ready,
+    BatchMachine, Boxed, ColumnStatistics, Lane, Layout, Machine, Projection, Result, Scan, Split, Step, Table,
+    Verified, ready,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -92,10 +92,10 @@ impl Table for Resident {
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {
-        Ok(ready(self.file.layout(None)))
+        Ok(ready(self.file.layout(None)?))
     }
 
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
+    fn verify(&self) -> Result<Boxed<Verified>> {
         Ok(self.file.verify())
     }
 }

@@ -74,7 +74,7 @@ impl Rows {
 
     /// At least so many columns.
     pub fn widen(&mut self, width: usize) -> Result<()> {
-        Limits::check("a table", width as u64, self.limits.columns)?;
+        self.limits.check_columns(width as u64)?;
         if self.columns.len() < width {
             self.columns.resize_with(width, ColumnBuilder::new);
         }
@@ -107,7 +107,11 @@ impl Rows {
     fn check(&self) -> Result<()> {
         let cells = (self.rows as u64).saturating_mul(self.columns.len() as u64).saturating_mul(9);
         let texts: u64 = self.columns.iter().map(ColumnBuilder::memory).sum();
-        Limits::check("the table in memory", cells.max(texts).saturating_add(self.line_bytes), self.limits.memory)
+        Limits::check_memory(
+            "the table in memory",
+            cells.max(texts).saturating_add(self.line_bytes),
+            self.limits.memory,
+        )
     }
 
     /// The lines of a text that was not taken apart at all, split into fields as a writer would have done it.

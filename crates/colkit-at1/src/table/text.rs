@@ -5,6 +5,7 @@
 //! - A field in quotes (`"a ""b"""`) stands for its content.
 //! - A JSON string stands for its content, `null` for null, any other JSON value for its own text.
 
+use colkit_core::cells::CellText;
 use std::borrow::Cow;
 
 /// Appends a cell's text.
@@ -39,6 +40,14 @@ pub fn unquote(field: &[u8]) -> Cow<'_, [u8]> {
         content.push(*byte);
     }
     Cow::Owned(content)
+}
+
+/// The text of a field that is quoted as CSV quotes, or not at all.
+pub fn cell_text(field: &[u8]) -> CellText<'_> {
+    match field.strip_prefix(b"\"").and_then(|f| f.strip_suffix(b"\"")) {
+        Some(raw) => CellText { raw, doubled: raw.contains(&b'"') },
+        None => CellText { raw: field, doubled: false },
+    }
 }
 
 /// Splits a line into its fields, each with its quotes still on.

@@ -5,6 +5,7 @@
 
 use super::File;
 use super::column_reader::parse;
+use crate::checksum::Whole;
 use crate::codec;
 use crate::codec::queryable::Queryable;
 use crate::codec::shape::{Shape, Zone};
@@ -13,7 +14,7 @@ use crate::output::{Behind, Output};
 use crate::restore::{READ, Unpacking, print_frame};
 use crate::stream_set::{Streams, total_raw_size};
 use bytes::Bytes;
-use colkit_core::{ByteRange, Error, Finding, Limits, Machine, Result, Source, Step};
+use colkit_core::{ByteRange, Checksums, Error, Limits, Machine, Result, Source, Step, Verified};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -25,6 +26,12 @@ pub struct Verify {
     asked: Vec<ByteRange>,
     unpacking: Option<Unpacking>,
     hash: Hash,
+    /// The checksums over all bytes, which come last: what restoring finds says more.
+    whole: Option<Whole>,
+    /// Whether the file carries them.
+    has_checksums: bool,
+    /// What was asked for to compare them.
+    piece: Option<ByteRange>,
 }
 
 struct Hash {
@@ -56,7 +63,9 @@ impl Verify {
     /// Checks `file`; `lines` if it is queryable and whole.
     pub fn new(file: Arc<File>, lines: Option<Arc<Queryable>>) -> Self {
         let hash = Hash { sha: file.container.trailer.map(|_| Sha256::new()), bytes: 0, limits: file.limits.clone() };
-        Verify { file, lines, job: 0, asked: Vec::new(), unpacking: None, hash }
+        let whole = Whole::of(&file.container);
+        let has_checksums = whole.is_some();
+        Verify { file, lines, job: 0, asked: Vec::new(), unpacking: None, hash, whole, has_checksums, piece: None }
     }
 
     /// What the next job reads; `None` when all are done.
@@ -97,7 +106,8 @@ impl Verify {
             }
             (Content::Frames { frames, .. }, _) => {
                 if let Some(frame) = frames.get(self.job) {
-                    print_frame(self.file.container.codec, *frame, &fetched, &mut out)?;
+                    let head = self.file.container.head_of_frame(self.job);
+                    print_frame(self.file.container.codec, *frame, head, &fetched, &mut out)?;
                 }
             }
             (Content::Streams(_), Some(lines)) => {
@@ -109,43 +119,44 @@ impl Verify {
                 for entry in &mut entries {
                     entry.packed = Some(fetched.read(entry.data)?);
                 }
-                if self.file.container.codec == crate::container::Codec::Bundle {
-                    codec::bundle::names(&Streams::unpack(&entries, limits.memory)?, &entries)?;
-                } else {
-                    let held = total_raw_size(&entries, limits.memory)?;
-                    let streams = Streams::unpack(&entries, limits.memory)?;
-                    codec::restore(self.file.container.codec, &streams, &entries, held, &mut out)?;
-                }
+                let held = total_raw_size(&entries, limits.memory)?;
+                let streams = Streams::unpack(&entries, limits.memory)?;
+                codec::restore(self.file.container.codec, &streams, &entries, held, &mut out)?;
             }
         }
         out.flush()
     }
 
-    fn finish(&mut self) -> Result<Vec<Finding>> {
+    /// Compares the hash of what was restored.
+    fn compare(&mut self) -> Result<()> {
         if let Some(unpacking) = self.unpacking.take() {
             let mut out = Output::new(&mut self.hash);
             unpacking.finish(&mut out)?;
             out.flush()?;
         }
         let container = &self.file.container;
-        match (container.trailer, self.hash.sha.take()) {
-            (Some(want), Some(sha)) => match sha.finalize()[..] == want {
-                true => Ok(Vec::new()),
-                false => Err(crate::restore::mismatch(container)),
-            },
-            _ => Ok(vec![Finding {
-                part: "trailer".to_string(),
-                message: "the file carries no hash of its content, so only its structure could be checked".to_string(),
-            }]),
+        match (container.trailer, self.hash.sha.take().map(Sha256::finalize)) {
+            (Some(want), Some(found)) if found[..] != want => Err(crate::restore::mismatch(container)),
+            _ => Ok(()),
         }
+    }
+
+    fn verified(&self) -> Verified {
+        Verified::by(match self.file.container.trailer {
+            _ if self.has_checksums => Checksums::All,
+            Some(_) => Checksums::Parts("the restored content (SHA-256)".into()),
+            None => Checksums::None,
+        })
     }
 }
 
 impl Machine for Verify {
-    type Output = Vec<Finding>;
+    type Output = Verified;
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
-        if !self.asked.is_empty() {
+        if let (Some(range), Some(whole)) = (self.piece.take(), &mut self.whole) {
+            whole.take(range, &got.into_iter().next().unwrap_or_default());
+        } else if !self.asked.is_empty() {
             self.run(got)?;
             self.job += 1;
             self.asked.clear();
@@ -158,7 +169,13 @@ impl Machine for Verify {
             self.run(Vec::new())?;
             self.job += 1;
         }
-        Ok(Step::Ready(self.finish()?))
+        self.compare()?;
+        if let Some(range) = self.whole.as_ref().and_then(|whole| whole.next(READ)) {
+            self.piece = Some(range);
+            return Ok(Step::Need(vec![range]));
+        }
+        self.whole.take().map_or(Ok(()), Whole::finish)?;
+        Ok(Step::Ready(self.verified()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can be typed after `pack` and `unpack`.
 
-use super::{LimitArgs, ScriptArgs};
+use super::{ForceArgs, LimitArgs, ScriptArgs};
 use crate::human::parse_size;
 use clap::Args;
 use colkit::at1::Codec;
@@ -14,17 +14,26 @@ pub const PACK_HELP: &str = "Examples:
   zcat trades.csv.gz | colkit pack - - > trades.at1
 
 Without a name for the output, .at1 is appended to that of the input. Several inputs, or a folder, make a
-bundle. Tables and JSON lines are packed so that they can be queried; --smallest gives that up for size.
-The output appears only after it has been restored and found equal to the input.";
+bundle, which keeps names, contents, permissions and times of files and folders, empty folders too. What
+it cannot hold (links, FIFOs, sockets, devices) is named and refused, unless --lossy allows it. Tables and
+JSON lines are packed so that they can be queried; --smallest gives that up for size. The output appears
+only after it has been restored and found equal to the input.";
 
 pub const UNPACK_HELP: &str = "Examples:
   colkit unpack trades.csv.at1
   colkit unpack trades.at1 trades.csv
   colkit unpack trades.at1 - | head
   colkit unpack logs.at1 logs
+  colkit unpack --list logs.at1
+  colkit unpack logs.at1 2024/may.log 2024/june.log
+  colkit unpack logs.at1 --out - 2024/may.log | head
 
-Without a name for the output, .at1 is taken off that of the input. A bundle becomes a folder. Files appear
-only after their SHA-256 has been compared with the original's; standard output cannot wait for that.";
+Without a name for the output, .at1 is taken off that of the input. A bundle becomes a folder. After the
+file come names of entries or folders in the bundle, to restore only these; a first word that is none is
+the output. Files appear only after their SHA-256 has been compared with the original's; standard output
+cannot wait for that. A damaged entry is named, and the others are restored; the exit code is then 1.
+With --force files in a folder that is there are replaced, after it was checked that all can be; links in
+it are not followed.";
 
 /// `pack`.
 #[derive(Args, Debug)]
@@ -50,9 +59,12 @@ pub struct PackArgs {
     /// Write frames, which can be restored one by one; long files are written so anyway, unless they are queryable
     #[arg(long)]
     pub stream: bool,
-    /// Overwrite the output if it is there
-    #[arg(long, short)]
-    pub force: bool,
+    /// Pack a folder although a bundle cannot hold all of it: links to files become files, other links, FIFOs, sockets and
+    /// devices are left out; each is told
+    #[arg(long)]
+    pub lossy: bool,
+    #[command(flatten)]
+    pub force: ForceArgs,
     /// Memory to use, roughly
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
     pub memory: u64,
@@ -68,14 +80,20 @@ pub struct PackArgs {
 pub struct UnpackArgs {
     /// The file to restore
     pub file: PathBuf,
-    /// Where to restore it to: a file, - for standard output, a folder for a bundle
-    pub output: Option<PathBuf>,
+    /// Where to restore it to: a file, - for standard output, a folder for a bundle; then entries of the bundle, if not all
+    #[arg(value_name = "OUT | NAME")]
+    pub words: Vec<PathBuf>,
+    /// Where to restore it to; all words after the file are then names of entries
+    #[arg(long, value_name = "OUT")]
+    pub out: Option<PathBuf>,
+    /// List what is in it, and restore nothing
+    #[arg(long)]
+    pub list: bool,
     /// Do not compare the SHA-256 of what is restored
     #[arg(long)]
     pub no_verify: bool,
-    /// Overwrite what is there
-    #[arg(long, short)]
-    pub force: bool,
+    #[command(flatten)]
+    pub force: ForceArgs,
     /// Memory to use at most
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
     pub memory: u64,

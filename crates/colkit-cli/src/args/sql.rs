@@ -34,6 +34,9 @@ pub struct SqlArgs {
     pub spill_dir: Option<PathBuf>,
     #[command(flatten)]
     pub print: PrintArgs,
+    /// Overwrite the output of --out and COPY if it is there; without this, that is refused
+    #[arg(long)]
+    pub force: bool,
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]

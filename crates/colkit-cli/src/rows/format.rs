@@ -6,6 +6,7 @@
 use super::RowPrinter;
 use crate::args::FitArgs;
 use colkit::arrow::array::{Array, ArrayRef, StringArray, StringBuilder};
+use colkit::arrow::compute::cast;
 use colkit::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::json::encoder;
@@ -21,9 +22,9 @@ pub struct FormatPrinter {
 impl FormatPrinter {
     pub fn new(name: &str, schema: &SchemaRef, sink: Box<dyn Sink>, memory: u64) -> Result<Self> {
         let format = Registry::default().named(name, &TextReading::default())?;
-        let fields = schema.fields().iter().map(|f| match f.data_type().is_nested() {
-            true => Arc::new(Field::new(f.name(), DataType::Utf8, true)),
-            false => f.clone(),
+        let fields = schema.fields().iter().map(|f| match without_runs(f.data_type()) {
+            nested if nested.is_nested() => Arc::new(Field::new(f.name(), DataType::Utf8, true)),
+            plain => Arc::new(f.as_ref().clone().with_data_type(plain.clone())),
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let options = WriteOptions {
@@ -39,9 +40,10 @@ impl FormatPrinter {
 
 impl RowPrinter for FormatPrinter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let flat = |array: &ArrayRef| match array.data_type().is_nested() {
-            true => Ok(Arc::new(as_json(array)?) as ArrayRef),
-            false => Ok(array.clone()),
+        let flat = |array: &ArrayRef| match (array.data_type(), without_runs(array.data_type())) {
+            (_, nested) if nested.is_nested() => Ok(Arc::new(as_json(array)?) as ArrayRef),
+            (had, plain) if had == plain => Ok(array.clone()),
+            (_, plain) => Ok(cast(array, plain)?),
         };
         let columns = batch.columns().iter().map(flat).collect::<Result<Vec<_>>>()?;
         self.writer.write(&batch_of(&self.schema, columns, batch.num_rows())?)
@@ -76,6 +78,14 @@ impl RowPrinter for NativePrinter {
 
     fn finish(self: Box<Self>) -> Result<Vec<String>> {
         Ok(self.0.finish()?.notes)
+    }
+}
+
+/// The type of the values where runs of them are stored.
+fn without_runs(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::RunEndEncoded(_, values) => without_runs(values.data_type()),
+        other => other,
     }
 }
 

@@ -7,12 +7,15 @@ mod ndjson;
 mod table;
 
 use crate::args::{FitArgs, PrintArgs, ShapeArg};
+use crate::request::is_stream;
 use crate::{Io, Stream};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::{Format, Input, OpenFile, Registry, Result, Sink, StreamSink, TextReading};
+use colkit::{
+    Error, Existing, Format, OpenFile, Registry, Result, Sink, StreamSink, check_target, create, target_format,
+};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Takes the rows of a table, then what there is to say about them.
@@ -27,19 +30,28 @@ pub trait RowPrinter {
 /// How rows are to be printed, and where.
 pub struct Printing {
     shape: Shape,
-    out: Option<std::path::PathBuf>,
+    out: Option<PathBuf>,
+    existing: Existing,
     fit: FitArgs,
 }
 
 /// What the rows are of.
 pub struct Subject {
-    /// What they are read from, which must not be written to.
-    pub inputs: Vec<Input>,
+    /// The paths and URLs they are read from, which must not be written to.
+    pub inputs: Vec<PathBuf>,
     /// What reading them cost, asked for after the last row.
-    pub cost: Box<dyn Fn() -> Vec<(&'static str, serde_json::Value)>>,
+    pub cost: Cost,
 }
 
+/// What reading something cost.
+type Cost = Box<dyn Fn() -> Vec<(&'static str, serde_json::Value)>>;
+
 impl Subject {
+    /// Rows of nothing that was read.
+    pub fn nothing() -> Self {
+        Subject { inputs: Vec::new(), cost: Box::new(Vec::new) }
+    }
+
     /// The rows of a file.
     pub fn file(file: &OpenFile) -> Self {
         let input = file.input().clone();
@@ -51,7 +63,7 @@ impl Subject {
                 ("file_bytes", input.size().into()),
             ]
         };
-        Subject { inputs: vec![file.input().clone()], cost: Box::new(cost) }
+        Subject { inputs: file.input().place().map(Path::to_path_buf).into_iter().collect(), cost: Box::new(cost) }
     }
 }
 
@@ -68,26 +80,49 @@ enum Shape {
 impl Printing {
     /// What the arguments mean: `--json` is a document with the rows in it, a file name may say the shape, and
     /// otherwise people on a terminal get a table and programs get CSV.
-    pub fn new(args: &PrintArgs, json: bool, io: &Io) -> Result<Self> {
-        let shape = match (args.shape, &args.out) {
+    pub fn new(args: &PrintArgs, existing: Existing, json: bool, io: &Io) -> Result<Self> {
+        let out = args.out.clone().filter(|out| !is_stream(out));
+        let shape = match (args.shape, &out) {
             (Some(_), _) if json => {
-                return Err(colkit::Error::request("conflicting_options", "--json and --as cannot be used together")
+                return Err(Error::request("conflicting_options", "--json and --as cannot be used together")
                     .hint("--as ndjson prints rows as JSON; --json prints a document about the request"));
+            }
+            (None, Some(path)) if json && !path.extension().is_none_or(|e| e.eq_ignore_ascii_case("json")) => {
+                return Err(Error::request("conflicting_options", "--json writes a JSON document")
+                    .file(path.display().to_string())
+                    .hint("end the name with .json, or leave out --json to write rows in the format of the ending"));
             }
             (None, _) if json => Shape::JsonDocument,
             (Some(shape), _) => shape.into(),
-            (None, Some(path)) => by_extension(path),
+            (None, Some(path)) => by_extension(path)?,
             (None, None) if io.stdout.width.is_some() => Shape::Table,
             (None, None) => Shape::Text("csv"),
         };
-        Ok(Printing { shape, out: args.out.clone(), fit: args.fit })
+        // Much may have to be done before the first row: that should not be in vain.
+        if let Some(path) = &out {
+            check_target(path, existing)?;
+        }
+        Ok(Printing { shape, out, existing, fit: args.fit })
+    }
+
+    /// Rows in the format of this name, to a file.
+    pub fn to(path: &Path, format: &str, existing: Existing, fit: FitArgs) -> Result<Self> {
+        let format = target_format(&Registry::default(), Some(format), Some(path), "STORED AS")?;
+        check_target(path, existing)?;
+        Ok(Printing { shape: Shape::of(format), out: Some(path.to_path_buf()), existing, fit })
+    }
+
+    /// Whether rows go to a file.
+    pub fn is_to_file(&self) -> bool {
+        self.out.is_some()
     }
 
     /// Starts printing rows of this schema.
     pub fn start(&self, schema: &SchemaRef, subject: Subject, io: &Io, memory: u64) -> Result<Box<dyn RowPrinter>> {
         let (sink, width): (Box<dyn Sink>, _) = match &self.out {
-            None => (Box::new(StreamSink(io.stdout.clone())), io.stdout.width),
-            Some(path) => (colkit::create(path, &subject.inputs)?, None),
+            None if self.shape.is_said() => (Box::new(StreamSink(io.stdout.clone())), io.stdout.width),
+            None => (Box::new(StreamSink(io.stdout.raw())), io.stdout.width),
+            Some(path) => (create(path, subject.inputs.iter().map(PathBuf::as_path), self.existing)?, None),
         };
         let style = if self.out.is_none() { io.stdout.clone() } else { Stream::new(Box::new(std::io::sink())) };
         Ok(match &self.shape {
@@ -103,6 +138,22 @@ impl Printing {
     }
 }
 
+impl Shape {
+    /// Whether it is text for a person or a document about the rows, and not the rows as data.
+    fn is_said(&self) -> bool {
+        matches!(self, Shape::Table | Shape::JsonDocument)
+    }
+
+    fn of(format: Arc<dyn Format>) -> Self {
+        match format.name() {
+            "csv" => Shape::Text("csv"),
+            "tsv" => Shape::Text("tsv"),
+            "ndjson" => Shape::Ndjson,
+            _ => Shape::Native(format),
+        }
+    }
+}
+
 impl From<ShapeArg> for Shape {
     fn from(shape: ShapeArg) -> Self {
         match shape {
@@ -115,18 +166,12 @@ impl From<ShapeArg> for Shape {
     }
 }
 
-fn by_extension(path: &Path) -> Shape {
-    match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
-        Some("tsv" | "tab") => Shape::Text("tsv"),
-        Some("ndjson" | "jsonl") => Shape::Ndjson,
-        Some("txt") => Shape::Table,
-        other => {
-            let registry = Registry::default();
-            let formats = registry.formats(&TextReading::default());
-            let named = formats.into_iter().find(|f| other.is_some_and(|e| f.extensions().contains(&e)));
-            named.filter(|f| !registry.is_text(f.name())).map_or(Shape::Text("csv"), Shape::Native)
-        }
+/// The shape that the name of a file stands for.
+fn by_extension(path: &Path) -> Result<Shape> {
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("txt")) {
+        return Ok(Shape::Table);
     }
+    Ok(Shape::of(target_format(&Registry::default(), None, Some(path), "--as")?))
 }
 
 /// A sink for those who know only [`Write`].

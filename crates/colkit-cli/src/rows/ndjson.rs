@@ -1,11 +1,10 @@
 //! One JSON object per row and line.
 
 use super::RowPrinter;
-use colkit::arrow::datatypes::SchemaRef;
+use colkit::arrow::datatypes::{FieldRef, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::json::{encoder, key, object};
-use colkit::{Result, Sink};
-use std::collections::HashSet;
+use colkit::{Result, Sink, make_unique};
 
 pub struct NdjsonPrinter {
     keys: Vec<Vec<u8>>,
@@ -27,23 +26,12 @@ impl NdjsonPrinter {
 
 /// The names of the columns, those that repeat numbered: an object has each member once.
 fn unique_names(schema: &SchemaRef) -> (Vec<String>, Vec<String>) {
-    let mut taken: HashSet<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
-    let mut seen = HashSet::new();
-    let mut notes = Vec::new();
-    let mut names = Vec::new();
-    for field in schema.fields() {
-        let mut name = field.name().clone();
-        if !seen.insert(name.clone()) {
-            let mut number = 2;
-            while taken.contains(&format!("{name}_{number}")) {
-                number += 1;
-            }
-            name = format!("{name}_{number}");
-            taken.insert(name.clone());
-            notes.push(format!("the second column {:?} is printed as {name:?}", field.name()));
-        }
-        names.push(name);
-    }
+    let mut names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+    make_unique(&mut names);
+    let renamed = schema.fields().iter().zip(&names).filter(|(field, name)| field.name() != *name);
+    let note =
+        |(field, name): (&FieldRef, &String)| format!("another column {:?} is printed as {name:?}", field.name());
+    let notes = renamed.map(note).collect();
     (names, notes)
 }
 

@@ -10,7 +10,7 @@ use colkit::{OpenFile, Result, Scan, coalesce, drive};
 use std::io::Write;
 
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
-    let printing = Printing::new(&args.print, args.script.json, io)?;
+    let printing = Printing::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
     let chosen = file.select(columns.as_deref(), args.condition.as_deref())?;
@@ -20,7 +20,7 @@ pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
 }
 
 pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
-    let printing = Printing::new(&args.print, args.script.json, io)?;
+    let printing = Printing::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
     let chosen = file.select(columns.as_deref(), None)?;

@@ -10,6 +10,6 @@ pub fn run(args: &CompletionsArgs, io: &mut Io) -> Result<Outcome> {
     // Into memory first: the generator panics where a stream fails.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "colkit", &mut script);
-    io.stdout.write_all(&script)?;
+    io.stdout.raw().write_all(&script)?;
     Ok(Outcome::Yes)
 }

@@ -3,12 +3,13 @@
 use crate::args::{CompressionArg, ConvertArgs};
 use crate::human::{bytes, plural, share};
 use crate::progress::Progress;
-use crate::request::{inputs, is_stream};
+use crate::request::{inputs, is_stream, places};
 use crate::{Io, Outcome};
 use colkit::interop::{ArrowFile, ArrowStream, IpcCompression, Parquet, ParquetCompression};
 use colkit::lance::Lance;
 use colkit::{
-    Conversion, ConversionSummary, Error, Format, Input, Result, Sink, StreamSink, WriteOptions, create, target_format,
+    Conversion, ConversionSummary, Error, Format, Input, Result, Sink, StreamSink, WriteOptions, check_target, create,
+    target_format,
 };
 use serde_json::json;
 use std::io::Write;
@@ -20,13 +21,13 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
     let path = (!is_stream(&args.output)).then_some(args.output.as_path());
     let output = path.map_or("standard output".into(), |p| p.display().to_string());
-    let mut opening = args.reading.opening()?;
+    let opening = args.reading.opening()?;
     let writing = args.lance.writing();
     let registry = match &writing {
         Some(writing) => opening.registry.clone().configured(Lance::new().writing(writing.clone())),
         None => opening.registry.clone(),
     };
-    let target = target_format(&registry, args.to.as_deref(), path)?;
+    let target = target_format(&registry, args.to.as_deref(), path, "--to")?;
     if writing.is_some() && target.name() != Lance::new().name() {
         let what =
             format!("--prefer, --lance-version, --bloom and --page-size are for Lance files, not {}", target.name());
@@ -34,14 +35,20 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     }
     let target = compressed(target, args.compression)?;
     let write = write_options(args);
-    opening.text.nulls = write.nulls;
     let columns = args.columns.names()?;
     let inputs = inputs(&args.inputs, io)?;
+    let existing = args.force.existing();
+    let open = |path: &Path| create(path, places(&inputs), existing);
     // Before anything is read: a wrong name for the output should not cost a pass over the inputs.
     let mut first: Option<Box<dyn Sink>> = Some(match (path, args.split_rows) {
-        (Some(path), Some(_)) => create(&part_name(path, 0), &inputs)?,
-        (Some(path), None) => create(path, &inputs)?,
-        (None, None) => Box::new(StreamSink(io.stdout.clone())),
+        (Some(path), Some(_)) => {
+            for part in parts_there(path) {
+                check_target(&part_name(path, part), existing)?;
+            }
+            open(&part_name(path, 0))?
+        }
+        (Some(path), None) => open(path)?,
+        (None, None) => Box::new(StreamSink(io.stdout.raw())),
         (None, Some(_)) => {
             return Err(Error::request("conflicting_options", "standard output cannot be split into files")
                 .hint("name a file to write"));
@@ -63,30 +70,53 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let rows = args.split_rows.map_or(u64::MAX, Into::into);
     let summary = prepared.write_parts(rows, &mut |part| match (first.take(), path) {
         (Some(sink), _) => Ok(sink),
-        (None, Some(path)) => create(&part_name(path, part), &inputs),
+        (None, Some(path)) => open(&part_name(path, part)),
         (None, None) => Err(Error::request("one_output", "there is only one output")),
     });
-    let summary = summary.map_err(|e| e.file(output.clone()))?;
+    let mut summary = summary.map_err(|e| e.file(output.clone()))?;
     drop(progress);
+    if let (Some(path), Some(_)) = (path, args.split_rows) {
+        let left = parts_there(path).into_iter().filter(|part| *part >= summary.files);
+        let told = left.map(|part| format!("{} is of an earlier conversion", part_name(path, part).display()));
+        summary.notes.extend(told);
+    }
     let seconds = began.elapsed().as_secs_f64();
     tell(args, &output, target.name(), &summary, seconds, io)?;
     Ok(Outcome::Yes)
 }
 
-/// The name of one of several outputs.
-fn part_name(path: &Path, part: usize) -> PathBuf {
-    let number = format!("{part:05}");
+/// The names of several outputs, before and after the number.
+fn around_number(path: &Path) -> (String, String) {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    if name.contains("{}") {
-        return path.with_file_name(name.replace("{}", &number));
+    if let Some((before, after)) = name.split_once("{}") {
+        return (before.to_owned(), after.to_owned());
     }
     match (path.file_stem(), path.extension()) {
         (Some(stem), Some(extension)) => {
-            let (stem, extension) = (stem.to_string_lossy(), extension.to_string_lossy());
-            path.with_file_name(format!("{stem}-{number}.{extension}"))
+            (format!("{}-", stem.to_string_lossy()), format!(".{}", extension.to_string_lossy()))
         }
-        _ => path.with_file_name(format!("{name}-{number}")),
+        _ => (format!("{name}-"), String::new()),
     }
+}
+
+/// The name of one of several outputs.
+fn part_name(path: &Path, part: usize) -> PathBuf {
+    let (before, after) = around_number(path);
+    path.with_file_name(format!("{before}{part:05}{after}"))
+}
+
+/// The numbers of outputs that are there already.
+fn parts_there(path: &Path) -> Vec<usize> {
+    let (before, after) = around_number(path);
+    let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let number = |name: String| {
+        let digits = name.strip_prefix(&before)?.strip_suffix(&after)?;
+        digits.parse().ok().filter(|part: &usize| format!("{part:05}") == digits)
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut parts: Vec<usize> = entries.filter_map(|e| number(e.file_name().into_string().ok()?)).collect();
+    parts.sort_unstable();
+    parts
 }
 
 /// The format, told how to compress.

@@ -5,7 +5,7 @@ use crate::human::{count, plural};
 use crate::progress::Progress;
 use crate::request::inputs;
 use crate::{Io, Outcome};
-use colkit::{CellDifference, DiffOptions, Difference, Input, Result};
+use colkit::{ByKey, CellDifference, ColumnName, DiffOptions, Difference, Input, Key, Result};
 use serde_json::json;
 use std::io::Write;
 
@@ -17,6 +17,7 @@ pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
     };
     let options = DiffOptions {
         columns: args.columns.names()?,
+        key: args.key.as_deref().map(ColumnName::parse_list).transpose()?,
         rows: args.limit.max(1),
         cells: args.show,
         memory: args.reading.memory,
@@ -52,6 +53,9 @@ fn tell_people(left: &Input, right: &Input, difference: &Difference, io: &mut Io
     for line in &difference.schema {
         writeln!(out, "  {line}")?;
     }
+    if let Some(rows) = &difference.by_key {
+        return tell_rows(rows, &difference.first, out);
+    }
     let (l, r) = difference.row_counts;
     if l != r {
         writeln!(out, "  {} on the left and {} on the right", plural(l, "row"), count(r))?;
@@ -68,9 +72,39 @@ fn tell_people(left: &Input, right: &Input, difference: &Difference, io: &mut Io
     Ok(())
 }
 
+/// What became of rows that were matched by key.
+fn tell_rows(rows: &ByKey, changed: &[CellDifference], out: &mut crate::Stream) -> Result<()> {
+    let (added, removed) = (plural(rows.added, "row"), count(rows.removed));
+    let (changed_rows, unchanged) = (count(rows.changed), count(rows.unchanged));
+    let by = rows.columns.join(", ");
+    writeln!(out, "  by {by}: {added} added, {removed} removed, {changed_rows} changed, {unchanged} unchanged")?;
+    let key = |key: &Key| {
+        let column = |(name, value): (&String, &Option<String>)| format!("{name} {}", shown(value));
+        key.iter().map(column).collect::<Vec<_>>().join(", ")
+    };
+    for row in &rows.first_added {
+        writeln!(out, "    added: {}", key(row))?;
+    }
+    for row in &rows.first_removed {
+        writeln!(out, "    removed: {}", key(row))?;
+    }
+    for cell in changed {
+        let (left, right) = (shown(&cell.left), shown(&cell.right));
+        let row = cell.key.as_ref().map(key).unwrap_or_default();
+        writeln!(out, "    changed: {row}, column {:?}: {left} and {right}", cell.column)?;
+    }
+    Ok(())
+}
+
 fn tell_cell(cell: &CellDifference, out: &mut crate::Stream) -> Result<()> {
-    // Long texts differ somewhere; their beginning and length must do here.
-    let show = |value: &Option<String>| match value {
+    let (left, right) = (shown(&cell.left), shown(&cell.right));
+    writeln!(out, "    row {} column {:?}: {left} and {right}", cell.row, cell.column)?;
+    Ok(())
+}
+
+/// A value as it is told. Long texts differ somewhere; their beginning and length must do here.
+fn shown(value: &Option<String>) -> String {
+    match value {
         None => "null".to_string(),
         Some(text) if text.chars().count() > 60 => {
             format!("{:?}... ({} characters)", text.chars().take(57).collect::<String>(), text.chars().count())
@@ -79,8 +113,5 @@ fn tell_cell(cell: &CellDifference, out: &mut crate::Stream) -> Result<()> {
             text.clone()
         }
         Some(text) => format!("{text:?}"),
-    };
-    let (left, right) = (show(&cell.left), show(&cell.right));
-    writeln!(out, "    row {} column {:?}: {left} and {right}", cell.row, cell.column)?;
-    Ok(())
+    }
 }

@@ -1,7 +1,7 @@
 //! `inspect`: what a file is made of.
 
 use crate::args::InspectArgs;
-use crate::grid::{Align, Grid};
+use crate::grid::{self, Align, Line};
 use crate::human::{bytes, count, plural, ratio, share};
 use crate::request::input;
 use crate::{Io, Outcome, Stream, report};
@@ -26,8 +26,8 @@ pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
         };
         let report = FileReport::new(&file, layout);
         if args.script.json {
-            let text = serde_json::to_string(&report.for_scripts(args.layout)).map_err(std::io::Error::from)?;
-            writeln!(io.stdout, "{text}")?;
+            serde_json::to_writer(&mut io.stdout, &report.for_scripts(args.layout)).map_err(std::io::Error::from)?;
+            writeln!(io.stdout)?;
         } else {
             report.print(&mut io.stdout)?;
             if args.layout {
@@ -74,16 +74,14 @@ fn as_map<S: Serializer>(pairs: &[(&'static str, String)], serializer: S) -> std
 impl FileReport {
     fn new(file: &OpenFile, layout: Layout) -> Self {
         let schema = file.schema();
-        let columns = schema.fields().iter().enumerate().map(|(i, field)| {
-            let (stored_bytes, raw_bytes) = layout.column_bytes(i);
-            ColumnReport {
-                name: field.name().clone(),
-                kind: type_name(field.data_type()),
-                nullable: field.is_nullable(),
-                stored_bytes,
-                raw_bytes,
-                encoding: encodings(&layout.regions, i),
-            }
+        let regions = layout.columns(schema.fields().len());
+        let columns = schema.fields().iter().zip(regions).map(|(field, regions)| ColumnReport {
+            name: field.name().clone(),
+            kind: type_name(field.data_type()),
+            nullable: field.is_nullable(),
+            stored_bytes: regions.stored_bytes,
+            raw_bytes: regions.raw_bytes,
+            encoding: (!regions.encodings.is_empty()).then(|| regions.encodings.join(", ")),
         });
         let columns: Vec<ColumnReport> = columns.collect();
         FileReport {
@@ -120,90 +118,68 @@ impl FileReport {
         if apart {
             titles.extend(["stored", "raw", "ratio", "share"].map(|title| (title, Align::Right)));
         }
-        let mut grid = Grid::new(&titles);
-        for (i, column) in self.columns.iter().enumerate() {
-            let nullable = if column.nullable { " or null" } else { "" };
-            let mut cells = vec![i.to_string(), format!("{:?}", column.name), format!("{}{nullable}", column.kind)];
-            if apart {
-                cells.push(bytes(column.stored_bytes));
-                cells.push(bytes(column.raw_bytes));
-                let ratio = ratio(column.raw_bytes, column.stored_bytes);
-                cells.push(ratio.map_or("-".into(), |r| format!("{r:.2}x")));
-                cells.push(share(column.stored_bytes, self.bytes));
+        grid::print(&titles, out, |line| {
+            for (i, column) in self.columns.iter().enumerate() {
+                line(&self.cells(i, column, apart))?;
             }
-            grid.line(cells);
-        }
-        let other = ["".into(), "(everything else)".into(), "".into(), bytes(self.other_bytes), "".into(), "".into()];
-        if apart {
-            grid.line(other.into_iter().chain([share(self.other_bytes, self.bytes)]));
-        }
-        for (i, line) in grid.render().iter().enumerate() {
-            let line = if i == 0 { out.dim(line) } else { line.clone() };
-            writeln!(out, "{line}")?;
-        }
+            if apart {
+                let (size, share) = (bytes(self.other_bytes), share(self.other_bytes, self.bytes));
+                let empty = String::new;
+                line(&[empty(), "(everything else)".into(), empty(), size, empty(), empty(), share])?;
+            }
+            Ok(())
+        })?;
         if self.gap_bytes > 0 {
             let note = out.yellow("note:");
             writeln!(out, "{note} {} belong to nothing (see --layout)", plural(self.gap_bytes, "byte"))?;
         }
         Ok(())
     }
-}
 
-/// The encodings of a column's data, each once.
-fn encodings(regions: &[Region], column: usize) -> Option<String> {
-    fn collect<'a>(regions: &'a [Region], column: usize, found: &mut Vec<&'a str>) {
-        for region in regions {
-            if let (Some(owner), Some(encoding)) = (region.column, &region.encoding)
-                && owner == column
-                && !found.contains(&encoding.as_str())
-            {
-                found.push(encoding);
-            }
-            collect(&region.parts, column, found);
+    /// What the line of a column says; its sizes only where columns lie apart from each other.
+    fn cells(&self, index: usize, column: &ColumnReport, apart: bool) -> Vec<String> {
+        let nullable = if column.nullable { " or null" } else { "" };
+        let mut cells = vec![index.to_string(), format!("{:?}", column.name), format!("{}{nullable}", column.kind)];
+        if apart {
+            cells.push(bytes(column.stored_bytes));
+            cells.push(bytes(column.raw_bytes));
+            let ratio = ratio(column.raw_bytes, column.stored_bytes);
+            cells.push(ratio.map_or("-".into(), |r| format!("{r:.2}x")));
+            cells.push(share(column.stored_bytes, self.bytes));
         }
+        cells
     }
-    let mut found = Vec::new();
-    collect(regions, column, &mut found);
-    (!found.is_empty()).then(|| found.join(", "))
 }
 
 /// The byte map, a line for each region and part.
 fn print_layout(report: &FileReport, out: &mut Stream) -> Result<()> {
     let Some(layout) = &report.layout else { return Ok(()) };
-    let mut grid = Grid::new(&[
+    let titles = [
         ("from", Align::Right),
         ("to", Align::Right),
         ("bytes", Align::Right),
         ("raw", Align::Right),
         ("kind", Align::Left),
         ("what", Align::Left),
-    ]);
-    fn add(region: &Region, depth: usize, report: &FileReport, grid: &mut Grid) {
+    ];
+    fn add(region: &Region, depth: usize, report: &FileReport, line: &mut Line<'_>) -> std::io::Result<()> {
         // Most names of regions say the column already.
         let column = region.column.and_then(|c| report.columns.get(c)).map(|c| format!("{:?}", c.name));
         let column = column.filter(|name| !region.name.contains(name)).map(|name| format!(" of {name}"));
         let encoding = region.encoding.as_ref().map(|e| format!(", {e}"));
         let indent = "  ".repeat(depth);
-        grid.line([
+        line(&[
             region.range.start().to_string(),
             region.range.end().to_string(),
             count(region.range.len()),
             region.raw_bytes.map(count).unwrap_or_default(),
             kind_name(region.kind).into(),
             format!("{indent}{}{}{}", region.name, column.unwrap_or_default(), encoding.unwrap_or_default()),
-        ]);
-        for part in &region.parts {
-            add(part, depth + 1, report, grid);
-        }
-    }
-    for region in &layout.regions {
-        add(region, 0, report, &mut grid);
+        ])?;
+        region.parts.iter().try_for_each(|part| add(part, depth + 1, report, line))
     }
     writeln!(out)?;
-    for (i, line) in grid.render().iter().enumerate() {
-        let line = if i == 0 { out.dim(line) } else { line.clone() };
-        writeln!(out, "{line}")?;
-    }
+    grid::print(&titles, out, |line| layout.regions.iter().try_for_each(|region| add(region, 0, report, line)))?;
     let verdict = if layout.covers_exactly_once() {
         format!("every one of {} is accounted for, once", plural(layout.size, "byte"))
     } else {

@@ -3,18 +3,22 @@
 use crate::args::{Cli, ManArgs};
 use crate::{Io, Outcome};
 use clap::{Command, CommandFactory};
-use colkit::{Error, Result, Sink};
+use colkit::{Error, Result, create};
 use std::io::Write;
 
 pub fn run(args: &ManArgs, io: &mut Io) -> Result<Outcome> {
     let mut command = Cli::command();
     command.build();
     if let Some(folder) = &args.dir {
+        let mut pages = Vec::new();
         for page in std::iter::once(&command).chain(verbs(&command)) {
             let path = folder.join(format!("{}.1", page_name(page)));
-            let mut sink = colkit::FileSink::create(&path)?;
+            let mut sink = create(&path, [], args.force.existing())?;
             sink.write(&render(page)?)?;
-            Box::new(sink).commit()?;
+            pages.push((path, sink));
+        }
+        for (path, sink) in pages {
+            sink.commit()?;
             writeln!(io.stderr, "{}", path.display())?;
         }
         return Ok(Outcome::Yes);
@@ -27,7 +31,7 @@ pub fn run(args: &ManArgs, io: &mut Io) -> Result<Outcome> {
                 .hint(format!("verbs are {}", known.join(", ")))
         })?,
     };
-    io.stdout.write_all(&render(page)?)?;
+    io.stdout.raw().write_all(&render(page)?)?;
     Ok(Outcome::Yes)
 }
 

@@ -1,6 +1,7 @@
 //! One module per verb: from arguments to output.
 
 pub mod cat;
+mod collect;
 pub mod completions;
 pub mod convert;
 pub mod diff;

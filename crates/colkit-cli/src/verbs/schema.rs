@@ -4,20 +4,38 @@ use crate::args::SchemaArgs;
 use crate::human::plural;
 use crate::{Io, Outcome};
 use colkit::{Result, type_name};
-use serde_json::json;
+use serde::Serialize;
 use std::io::Write;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    columns: Vec<Column<'a>>,
+    file: &'a str,
+    format: &'a str,
+    rows: u64,
+}
+
+#[derive(Serialize)]
+struct Column<'a> {
+    name: &'a str,
+    nullable: bool,
+    #[serde(rename = "type")]
+    kind: String,
+}
 
 pub fn run(args: &SchemaArgs, io: &mut Io) -> Result<Outcome> {
     let file = args.reading.open(&args.file, io)?;
     let schema = file.schema();
     let columns = schema.fields().iter().map(|f| (f.name(), type_name(f.data_type()), f.is_nullable()));
     if args.script.json {
-        let columns: Vec<_> =
-            columns.map(|(name, kind, nullable)| json!({"name": name, "type": kind, "nullable": nullable})).collect();
-        let document = json!({
-            "file": file.input().name(), "format": file.format().name(), "rows": file.row_count(), "columns": columns,
-        });
-        writeln!(io.stdout, "{document}")?;
+        let document = Document {
+            columns: columns.map(|(name, kind, nullable)| Column { name, kind, nullable }).collect(),
+            file: file.input().name(),
+            format: file.format().name(),
+            rows: file.row_count(),
+        };
+        serde_json::to_writer(&mut io.stdout, &document).map_err(std::io::Error::from)?;
+        writeln!(io.stdout)?;
         return Ok(Outcome::Yes);
     }
     let width = schema.fields().iter().map(|f| format!("{:?}", f.name()).len()).max().unwrap_or(0);

@@ -12,7 +12,7 @@ use std::io::Write;
 const MOST: u64 = 1 << 24;
 
 pub fn run(args: &TakeArgs, io: &mut Io) -> Result<Outcome> {
-    let printing = Printing::new(&args.print, args.script.json, io)?;
+    let printing = Printing::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
     let projection = file.select(columns.as_deref(), None)?.projection;

@@ -5,15 +5,15 @@
 
 use super::formats::writes;
 use crate::args::TourArgs;
-use crate::grid::{Align, Grid};
+use crate::grid::{self, Align};
 use crate::human::{bytes, count, plural, share};
 use crate::{Io, Outcome, Stream};
 use colkit::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
 use colkit::arrow::datatypes::{DataType, Field, Schema};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::{
-    Conversion, DiffOptions, Error, Format, Input, Opening, Projection, Registry, Result, Scan, TextReading,
-    WriteOptions, create, type_name,
+    Conversion, DiffOptions, Error, Existing, Format, Input, Opening, Projection, Registry, Result, Scan, TextReading,
+    WriteOptions, check_target, create, type_name,
 };
 use serde_json::json;
 use std::io::Write;
@@ -30,18 +30,23 @@ pub fn run(args: &TourArgs, io: &mut Io) -> Result<Outcome> {
     };
     std::fs::create_dir_all(folder).map_err(|e| Error::from(e).file(folder.display().to_string()))?;
     let registry = Registry::default();
+    let formats: Vec<_> = registry.native_formats().into_iter().filter(|f| writes(f.as_ref())).collect();
+    // Before the first file is made: the last one may be in the way.
+    for format in &formats {
+        check_target(&file_of(format, folder), args.force.existing())?;
+    }
     let mut talk = Talk { out: (!args.script.json).then_some(&mut io.stdout), kept: args.keep.is_some() };
+    let existing = args.force.existing();
     let sample = folder.join("trades.csv");
     let csv = registry.named("csv", &TextReading::default())?;
-    write_sample(csv.as_ref(), args.rows, &sample)?;
+    write_sample(csv.as_ref(), args.rows, &sample, existing)?;
     let sample_bytes = Input::path(&sample)?.size();
     let (rows, size) = (plural(args.rows, "row"), bytes(sample_bytes));
     let place = if args.keep.is_some() { "" } else { " (in a temporary folder; --keep FOLDER keeps the files)" };
     talk.say(&format!("A table of trades: {rows}, {size} as CSV{place}"))?;
     talk.command(&format!("colkit head -n 3 {}", talk.name(&sample)))?;
     talk.head(&sample)?;
-    let formats = registry.native_formats().into_iter().filter(|f| writes(f.as_ref()));
-    let stops = formats.map(|f| visit(&f, folder, &sample, &mut talk)).collect::<Result<Vec<_>>>()?;
+    let stops = formats.iter().map(|f| visit(f, folder, &sample, existing, &mut talk)).collect::<Result<Vec<_>>>()?;
     let equal = stops.iter().all(|s| s.equal);
     if args.script.json {
         let formats: Vec<_> = stops.iter().map(Stop::for_scripts).collect();
@@ -108,10 +113,15 @@ impl Stop {
     }
 }
 
-/// Converts the sample, reads two columns of the result, and compares all of it with the sample.
-fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, talk: &mut Talk) -> Result<Stop> {
+/// The sample in this format.
+fn file_of(format: &Arc<dyn Format>, folder: &Path) -> PathBuf {
     let extension = format.extensions().first().copied().unwrap_or(format.name());
-    let file = folder.join(format!("trades.{extension}"));
+    folder.join(format!("trades.{extension}"))
+}
+
+/// Converts the sample, reads two columns of the result, and compares all of it with the sample.
+fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, existing: Existing, talk: &mut Talk) -> Result<Stop> {
+    let file = file_of(format, folder);
     let (from, to) = (talk.name(sample), talk.name(&file));
     talk.say(&format!("\n{}", format.name()))?;
     talk.command(&format!("colkit convert {from} {to}"))?;
@@ -119,7 +129,7 @@ fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, talk: &mut Talk
     let conversion = Conversion { inputs: vec![source.clone()], ..Conversion::default() };
     let prepared = conversion.prepare(format.clone())?;
     let changed = changed_types(&full_schema(), prepared.schema());
-    let sink = create(&file, std::slice::from_ref(&source))?;
+    let sink = create(&file, [sample], existing)?;
     let summary = prepared.write(sink)?;
     let share_of_csv = share(summary.output_bytes, summary.input_bytes);
     talk.say(&format!("  {}, {share_of_csv} of the CSV", bytes(summary.output_bytes)))?;
@@ -154,30 +164,28 @@ fn changed_types(sample: &Schema, written: &Schema) -> Vec<String> {
 }
 
 fn tell(stops: &[Stop], sample_bytes: u64, out: &mut Stream) -> Result<()> {
-    let mut grid = Grid::new(&[
+    let titles = [
         ("format", Align::Left),
         ("file", Align::Left),
         ("size", Align::Right),
         ("of CSV", Align::Right),
         ("two columns read", Align::Right),
         ("round trip", Align::Left),
-    ]);
-    for stop in stops {
-        let name = stop.file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        grid.line([
-            stop.format.to_string(),
-            name,
-            bytes(stop.bytes),
-            share(stop.bytes, sample_bytes),
-            bytes(stop.pruned),
-            if stop.equal { "equal" } else { "DIFFERENT" }.to_string(),
-        ]);
-    }
+    ];
     writeln!(out)?;
-    for (i, line) in grid.render().iter().enumerate() {
-        let line = if i == 0 { out.dim(line) } else { line.clone() };
-        writeln!(out, "{line}")?;
-    }
+    grid::print(&titles, out, |line| {
+        stops.iter().try_for_each(|stop| {
+            let name = stop.file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            line(&[
+                stop.format.to_string(),
+                name,
+                bytes(stop.bytes),
+                share(stop.bytes, sample_bytes),
+                bytes(stop.pruned),
+                if stop.equal { "equal" } else { "DIFFERENT" }.to_string(),
+            ])
+        })
+    })?;
     Ok(())
 }
 
@@ -197,9 +205,9 @@ fn full_schema() -> Schema {
 const BATCH: u64 = 8192;
 
 /// Writes the sample table.
-fn write_sample(format: &dyn Format, rows: u64, path: &Path) -> Result<()> {
+fn write_sample(format: &dyn Format, rows: u64, path: &Path, existing: Existing) -> Result<()> {
     let schema = Arc::new(full_schema());
-    let mut writer = format.writer(schema.clone(), create(path, &[])?, &WriteOptions::default())?;
+    let mut writer = format.writer(schema.clone(), create(path, [], existing)?, &WriteOptions::default())?;
     let mut at = 0;
     while at < rows {
         let end = rows.min(at + BATCH);

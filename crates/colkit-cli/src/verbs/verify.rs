@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::report::{ErrorReport, place_and_message};
 use crate::request::input;
 use crate::{Io, Outcome};
-use colkit::{Result, Verdict};
+use colkit::{Checksums, Result, Verdict};
 use serde_json::json;
 use std::io::Write;
 
@@ -38,6 +38,8 @@ fn tell_scripts(verdict: &Verdict, io: &mut Io) -> Result<()> {
         "rows": verdict.rows,
         "columns": verdict.columns,
         "checked": verdict.checked,
+        "checksums": verdict.checksums.as_ref().map(Checksums::name),
+        "coverage": verdict.checksums.as_ref().map(Checksums::to_string),
         "findings": verdict.findings,
         "errors": verdict.errors.iter().map(ErrorReport::from).collect::<Vec<_>>(),
     });
@@ -63,6 +65,17 @@ fn tell_people(verdict: &Verdict, io: &mut Io) -> Result<()> {
     for finding in &verdict.findings {
         let label = out.yellow("warning:");
         writeln!(out, "  {label} {}: {}", finding.part, finding.message)?;
+    }
+    match &verdict.checksums {
+        Some(none @ Checksums::None) => {
+            let label = out.yellow("note:");
+            writeln!(out, "  {label} {none}")?;
+        }
+        Some(checksums) => {
+            let line = out.dim(&format!("  checked: {checksums}"));
+            writeln!(out, "{line}")?;
+        }
+        None => {}
     }
     for checked in &verdict.checked {
         let line = out.dim(&format!("  checked: {checked}"));

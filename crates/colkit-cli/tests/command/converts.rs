@@ -113,8 +113,8 @@ fn columns_rows_and_types_on_the_way() {
     assert_eq!(folder.run(&["convert", "short.csv", "o.csv"]).code, 1);
     folder.ok(&["convert", "short.csv", "o.csv", "--pad-short-rows"]);
     folder.write("twins.csv", "a,a\n1,2\n");
-    assert_eq!(folder.run(&["convert", "twins.csv", "o.csv"]).code, 1);
-    folder.ok(&["convert", "twins.csv", "o.csv", "--rename-duplicates"]);
+    assert_eq!(folder.run(&["convert", "-f", "twins.csv", "o.csv"]).code, 1);
+    folder.ok(&["convert", "-f", "twins.csv", "o.csv", "--rename-duplicates"]);
     assert_eq!(folder.read("o.csv"), b"a,a_2\n1,2\n");
 }
 
@@ -146,7 +146,7 @@ fn a_failed_conversion_leaves_nothing() {
         assert_eq!(folder.names(), before, "nothing appears, not even a temporary file");
     }
     folder.write("old.csv", "keep,me\n");
-    folder.run(&["convert", "broken.csv", "old.csv"]);
+    assert_eq!(folder.run(&["convert", "-f", "broken.csv", "old.csv"]).code, 1);
     assert_eq!(folder.read("old.csv"), b"keep,me\n", "what was there stays");
 }
 
@@ -207,7 +207,7 @@ fn lance_files_as_asked_for() {
         (&["--lance-version", "2.0"], "2.0"),
         (&["--lance-version", "2.2", "--bloom", "sym"], "2.2"),
     ] {
-        let command = [&["convert", "trades.csv", "t.lance"], arguments].concat();
+        let command = [&["convert", "-f", "trades.csv", "t.lance"], arguments].concat();
         folder.ok(&command);
         folder.ok(&["diff", "trades.csv", "t.lance"]);
         folder.ok(&["verify", "t.lance"]);

@@ -97,7 +97,7 @@ fn formats_of_others_go_through_pipes() {
 fn compression_is_for_those_who_have_it() {
     let folder = Folder::with_trades();
     for codec in ["none", "snappy", "zstd", "lz4", "gzip", "brotli"] {
-        folder.ok(&["convert", "trades.csv", "t.parquet", "--compression", codec]);
+        folder.ok(&["convert", "-f", "trades.csv", "t.parquet", "--compression", codec]);
         folder.ok(&["diff", "trades.csv", "t.parquet"]);
         let said = folder.ok(&["inspect", "t.parquet"]);
         let name = if codec == "none" { "uncompressed" } else { codec };
@@ -108,7 +108,7 @@ fn compression_is_for_those_who_have_it() {
         assert_eq!(said.code, 2, "{said:?}");
         assert!(said.err.contains("bad_compression"), "{said:?}");
     }
-    assert_eq!(folder.run(&["convert", "trades.csv", "t.parquet", "--level", "99"]).code, 2);
+    assert_eq!(folder.run(&["convert", "-f", "trades.csv", "t.parquet", "--level", "99"]).code, 2);
 }
 
 #[test]
@@ -134,4 +134,117 @@ fn rows_are_printed_into_files_of_others() {
     }
     assert!(folder.read("t.arrow").starts_with(b"ARROW1"));
     assert!(folder.read("t.parquet").starts_with(b"PAR1"));
+}
+
+/// A file of the crate that reads the formats of others.
+fn data(name: &str) -> String {
+    format!("{}/../colkit-interop/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn arrow_files_of_nothing_but_empty_texts_come_back() {
+    let folder = Folder::new();
+    for (name, rows) in [
+        ("empty", "{\"x\":\"\"}\n{\"x\":\"\"}\n"),
+        ("nulls", "{\"x\":null,\"y\":\"abc\"}\n{\"x\":null,\"y\":null}\n"),
+        ("lists", "{\"x\":[]}\n{\"x\":null}\n{\"x\":[\"\"]}\n"),
+    ] {
+        let source = format!("{name}.ndjson");
+        folder.write(&source, rows);
+        for out in ["arrow", "arrows", "feather"] {
+            let out = format!("{name}.{out}");
+            folder.ok(&["convert", &source, &out]);
+            folder.ok(&["verify", &out]);
+            folder.ok(&["diff", &source, &out]);
+        }
+    }
+}
+
+#[test]
+fn values_beyond_their_type_are_refused_and_nothing_is_written() {
+    let folder = Folder::new();
+    for name in ["wide_decimal.arrow", "day_of_25_hours.arrow", "half_a_day.arrow"] {
+        let said = folder.run(&["convert", &data(&format!("malformed/{name}")), "out.parquet", "--json"]);
+        assert_eq!((said.code, error(&said)["code"].as_str()), (1, Some("value_out_of_range")), "{name}: {said:?}");
+        assert!(!folder.path("out.parquet").exists());
+    }
+    let said = folder.run(&["cat", &data("found/int96_year_9999.parquet"), "--json"]);
+    assert_eq!(error(&said)["code"], "timestamp_out_of_range", "{said:?}");
+    let spark = folder.ok(&["head", "-n", "3", &data("found/int96_from_spark.parquet"), "--as", "ndjson"]);
+    assert!(spark.out.contains("9999-12-31T03:00:00"), "{spark:?}");
+}
+
+#[test]
+fn a_format_of_the_future_is_refused_in_words() {
+    let folder = Folder::new();
+    for (name, words) in [("schema_v6.arrows", "version 6"), ("union_without_members.arrows", "do not make sense")] {
+        let said = folder.run(&["inspect", &data(&format!("malformed/{name}"))]);
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.err.contains(words), "{said:?}");
+        for raw in ["panicked", "unwrap", "not implemented", "assert"] {
+            assert!(!said.err.contains(raw), "{said:?}");
+        }
+    }
+}
+
+#[test]
+fn unions_and_the_other_byte_order_are_read() {
+    let folder = Folder::new();
+    let (big, little) = (data("found/big_endian_union.arrow"), data("found/little_endian_union.arrow"));
+    folder.ok(&["verify", &big]);
+    folder.ok(&["convert", &big, "union.arrow"]);
+    let printed = |name: &str| folder.ok(&["cat", name, "--as", "ndjson"]).out;
+    assert_eq!(printed(&big), printed(&little));
+    assert_eq!(printed("union.arrow"), printed(&little));
+}
+
+#[test]
+fn runs_are_written_out_where_there_are_none() {
+    let folder = Folder::new();
+    let runs = data("found/run_ends.arrow");
+    assert_eq!(folder.ok(&["cat", &runs]).out, "r\n1\n1\n2\n");
+    for out in ["csv", "ndjson", "parquet", "lance", "arrow"] {
+        let out = format!("runs.{out}");
+        folder.ok(&["convert", &runs, &out]);
+        assert_eq!(folder.ok(&["cat", &out]).out, "r\n1\n1\n2\n", "{out}");
+    }
+}
+
+#[test]
+fn nulls_that_the_schema_denies_are_nulls() {
+    let folder = Folder::new();
+    let denied = data("found/nulls_denied.arrow");
+    assert_eq!(folder.ok(&["cat", &denied, "--as", "ndjson"]).out, "{\"a\":1}\n{\"a\":null}\n");
+    assert!(folder.ok(&["verify", &denied]).out.contains("said to have no nulls"));
+}
+
+#[test]
+fn a_flipped_bit_of_a_parquet_file_of_ours_is_found() {
+    let folder = Folder::with_trades();
+    folder.ok(&["convert", "trades.csv", "trades.parquet"]);
+    let good = folder.read("trades.parquet");
+    let rows = folder.ok(&["cat", "trades.parquet"]).out;
+    // Every part of the file: magic, pages and their headers, page index, footer, length.
+    for place in (0..good.len()).step_by(good.len() / 24) {
+        let mut bad = good.clone();
+        bad[place] ^= 0x10;
+        folder.write("bad.parquet", bad);
+        let said = folder.run(&["verify", "bad.parquet"]);
+        assert_eq!(said.code, 1, "byte {place} of {}: {said:?}", good.len());
+        let said = folder.run(&["cat", "bad.parquet"]);
+        assert!(said.code == 1 || said.out == rows, "byte {place} of {}: {said:?}", good.len());
+    }
+}
+
+#[test]
+fn a_small_parquet_file_cannot_claim_more_than_the_memory_allowed() {
+    let folder = Folder::new();
+    for name in ["list_levels.parquet", "list_nulls.parquet", "large_string_map.parquet"] {
+        for verb in ["cat", "verify"] {
+            let said = folder.run(&[verb, &data(&format!("malformed/{name}")), "--memory", "16M"]);
+            assert_eq!(said.code, 1, "{name}: {said:?}");
+            let text = [said.out, said.err].concat();
+            assert!(text.contains("limit_exceeded") && text.contains("--memory"), "{name}: {text}");
+        }
+    }
 }

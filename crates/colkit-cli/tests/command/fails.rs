@@ -1,6 +1,7 @@
 //! Every mistake has a message that says what is wrong, where, and what to do; and the right exit code.
 
 use super::run::{Folder, TRADES, error};
+use serde_json::Value;
 
 #[test]
 fn mistakes_are_told_with_their_place() {
@@ -84,9 +85,23 @@ fn verify_tells_all_and_goes_on() {
     assert!(said.out.contains(&format!("trades.csv: valid, csv, 4 rows, 4 columns, {} B", TRADES.len())), "{said:?}");
     let said = folder.run(&["verify", "--json", "broken.csv", "trades.csv"]);
     assert_eq!(said.code, 1);
-    let verdicts: Vec<serde_json::Value> = said.out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let verdicts: Vec<Value> = said.out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(verdicts[0]["valid"], false);
     assert_eq!(verdicts[0]["errors"].as_array().unwrap().len(), 1);
     assert_eq!(verdicts[1]["valid"], true);
     assert_eq!(verdicts[1]["rows"], 4);
+    assert_eq!((&verdicts[0]["checksums"], &verdicts[1]["checksums"]), (&Value::Null, &Value::from("none")));
+}
+
+#[test]
+fn verify_says_what_checksums_cover() {
+    let folder = Folder::with_trades();
+    let said = folder.ok(&["verify", "trades.csv"]);
+    assert!(said.out.contains("note: structure only: this file carries no checksums"), "{said:?}");
+    for name in ["t.gppcol", "t.cff", "t.colfile"] {
+        folder.ok(&["convert", "trades.csv", name]);
+        let said = folder.ok(&["verify", name]);
+        assert!(said.out.contains("checked: checksums cover the column blocks, not the header"), "{said:?}");
+        assert_eq!(folder.json(&["verify", "--json", name])["checksums"], "parts");
+    }
 }

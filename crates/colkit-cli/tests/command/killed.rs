@@ -55,10 +55,10 @@ fn a_killed_conversion_leaves_nothing_or_all() {
     let folder = Folder::new();
     folder.write("in.csv", rows(0, 25_000));
     for target in ["out.cff", "out.lance", "out.parquet", "out.ndjson"] {
-        kill_often(&folder, &["convert", "in.csv", target], target, "-KILL");
+        kill_often(&folder, &["convert", "-f", "in.csv", target], target, "-KILL");
     }
-    kill_often(&folder, &["convert", "in.csv", "out.gppcol"], "out.gppcol", "-TERM");
-    kill_often(&folder, &["convert", "in.csv", "out.colfile"], "out.colfile", "-INT");
+    kill_often(&folder, &["convert", "-f", "in.csv", "out.gppcol"], "out.gppcol", "-TERM");
+    kill_often(&folder, &["convert", "-f", "in.csv", "out.colfile"], "out.colfile", "-INT");
 }
 
 #[test]
@@ -96,17 +96,37 @@ fn a_killed_unpacking_of_a_bundle_is_cleaned_up_by_the_next() {
 }
 
 #[test]
+fn what_a_killed_query_spilled_is_removed_by_the_next() {
+    let folder = Folder::new();
+    folder.write("t.csv", rows(0, 200_000));
+    std::fs::create_dir(folder.path("spill")).unwrap();
+    let query = "SELECT * FROM 't.csv' ORDER BY name DESC, id";
+    let sorting = ["sql", query, "--memory", "32M", "--spill-dir", "spill", "--out", "sorted.lance", "--force"];
+    let spilled = || std::fs::read_dir(folder.path("spill")).unwrap().count();
+    let mut child = start(&folder, &sorting);
+    let began = Instant::now();
+    while spilled() == 0 && began.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(spilled(), 1, "a kill leaves it");
+    folder.ok(&["sql", "SELECT 1", "--spill-dir", "spill"]);
+    assert_eq!(spilled(), 0, "and the next one takes it away");
+}
+
+#[test]
 fn processes_that_write_the_same_name_do_not_mix() {
     let folder = Folder::new();
     let mut whole = Vec::new();
     for (number, from) in [0, 1_000_000, 2_000_000].into_iter().enumerate() {
         folder.write(&format!("{number}.csv"), rows(from, 20_000));
-        folder.ok(&["convert", &format!("{number}.csv"), "out.cff"]);
+        folder.ok(&["convert", "-f", &format!("{number}.csv"), "out.cff"]);
         whole.push(folder.read("out.cff"));
     }
     for _ in 0..5 {
         let children: Vec<Child> =
-            (0..3).map(|n| start(&folder, &["convert", &format!("{n}.csv"), "out.cff"])).collect();
+            (0..3).map(|n| start(&folder, &["convert", "-f", &format!("{n}.csv"), "out.cff"])).collect();
         for mut child in children {
             assert!(child.wait().unwrap().success());
             let found = folder.read("out.cff");

@@ -124,3 +124,98 @@ fn what_does_not_fit_is_spilled() {
     refused(&said, 1, "--memory");
     assert!(!folder.path("never.lance").exists());
 }
+
+#[test]
+fn only_a_table_is_standard_input() {
+    let folder = Folder::with_trades();
+    // What is on standard input stays there for the rest of a script.
+    let query = "SELECT split_part(sym || '-x', '-', 1) AS s FROM 'trades.csv' WHERE sym <> '-' LIMIT 1";
+    let said = folder.shell(&format!("printf 'a\nb\n' | {{ colkit sql \"{query}\"; cat; }}"));
+    assert_eq!((said.code, said.out.as_str()), (0, "s\nBTC\na\nb\n"), "{said:?}");
+    for query in ["SELECT x FROM '-'", "WITH t AS (SELECT * FROM '-') SELECT x FROM t", "FROM '-'"] {
+        assert_eq!(folder.run_with(&["sql", query], b"x\n7\n").out, "x\n7\n", "{query}");
+    }
+}
+
+#[test]
+fn what_would_be_ignored_is_refused() {
+    let folder = Folder::with_trades();
+    for (clause, word) in [
+        ("FROM 'trades.csv' TABLESAMPLE BERNOULLI (10)", "TABLESAMPLE"),
+        ("FROM (SELECT * FROM 'trades.csv') TABLESAMPLE (10 ROWS)", "TABLESAMPLE"),
+        ("FROM 'trades.csv' GROUP BY sym WITH ROLLUP", "ROLLUP"),
+        ("FROM 'trades.csv' FOR UPDATE", "FOR UPDATE"),
+        ("FROM 'trades.csv' PREWHERE price > 0", "PREWHERE"),
+        ("FROM 'trades.csv' ORDER BY n WITH FILL", "WITH FILL"),
+        ("FROM range(3) WITH ORDINALITY", "ORDINALITY"),
+    ] {
+        refused(&folder.run(&["sql", &format!("SELECT count(*) AS n {clause}")]), 1, word);
+        refused(&folder.run(&["sql", &format!("EXPLAIN SELECT count(*) AS n {clause}")]), 1, word);
+    }
+}
+
+#[test]
+fn without_select_all_columns_are_meant() {
+    let folder = Folder::with_trades();
+    assert_eq!(answer(&folder, "FROM 'trades.csv' LIMIT 1"), "sym,price,quantity,note\nBTC,44000.5,3,\"a, b\"\n");
+    assert_eq!(answer(&folder, "SELECT count(*) AS n FROM (FROM 'trades.csv') WHERE price > 0"), "n\n3\n");
+    assert_eq!(answer(&folder, "FROM 'trades.csv' SELECT sym LIMIT 1"), "sym\nBTC\n");
+}
+
+#[test]
+fn a_file_without_rows_is_no_table() {
+    let folder = Folder::with_trades();
+    std::fs::create_dir(folder.path("all")).unwrap();
+    folder.write("all/a.csv", "x\n1\n");
+    folder.write("all/b.txt", "y");
+    folder.ok(&["pack", "all", "all.at1"]);
+    for query in ["SELECT count(*) FROM 'all.at1'", "SELECT * FROM 'all.at1'", "SELECT 1 FROM 'all.at1'"] {
+        refused(&folder.run(&["sql", query]), 1, "has no rows");
+    }
+}
+
+#[test]
+fn a_column_that_a_file_does_not_have_is_null() {
+    let folder = Folder::new();
+    folder.write("a.csv", "id,x\n1,10\n2,20\n");
+    folder.write("b.csv", "id,y\n3,new\n");
+    for format in ["cff", "gppcol", "colfile", "lance", "parquet", "arrow", "csv"] {
+        let part = |name: &str| format!("{format}/{name}.{format}");
+        std::fs::create_dir(folder.path(format)).unwrap();
+        folder.ok(&["convert", "a.csv", &part("a")]);
+        folder.ok(&["convert", "b.csv", &part("b")]);
+        let query =
+            |what: &str| answer(&folder, &format!("SELECT {what}").replace("FROM t", &format!("FROM '{format}'")));
+        assert_eq!(query("* FROM t ORDER BY id"), "id,x,y\n1,10,\n2,20,\n3,,new\n", "{format}");
+        assert_eq!(query("id FROM t WHERE x IS NULL"), "id\n3\n", "{format}");
+        assert_eq!(query("id FROM t WHERE y IS NULL ORDER BY id"), "id\n1\n2\n", "{format}");
+        assert_eq!(query("count(*) AS n FROM t WHERE x IS NOT NULL"), "n\n2\n", "{format}");
+        assert_eq!(
+            query("count(x) AS n, count(y) AS m, min(x) AS x, max(y) AS y FROM t"),
+            "n,m,x,y\n2,1,10,new\n",
+            "{format}"
+        );
+    }
+}
+
+#[test]
+fn a_file_is_what_its_name_promises_if_nobody_knows_its_content() {
+    let folder = Folder::new();
+    folder.write("nul.csv", b"id,text\n1,a\0b\n2,c\n");
+    let said = folder.ok(&["cat", "nul.csv"]);
+    assert_eq!(answer(&folder, "SELECT * FROM 'nul.csv'"), said.out);
+    assert_eq!(answer(&folder, "SELECT count(*) AS n FROM 'nul.csv'"), "n\n2\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn variables_that_are_not_utf8_are_nobodys_business() {
+    let folder = Folder::with_trades();
+    let said = folder.shell("env ODD=$'\\xff\\xfe' $'N\\xff=1' colkit sql \"SELECT count(*) AS n FROM 'trades.csv'\"");
+    assert_eq!((said.code, said.out.as_str()), (0, "n\n4\n"), "{said:?}");
+    let said = folder.shell("export ODD=$'\\xff'; colkit cat file://$PWD/trades.csv --columns sym");
+    assert_eq!((said.code, said.out.lines().count()), (0, 5), "{said:?}");
+    let said = folder.shell("export AWS_REGION=$'\\xff'; colkit cat http://127.0.0.1:9/x.csv");
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(!said.err.contains("panicked"), "{said:?}");
+}

@@ -64,3 +64,55 @@ fn what_is_quick_needs_no_progress() {
     assert_eq!(err.lines().count(), 1, "{err}");
     assert!(err.contains("4 rows as cff"), "{err}");
 }
+
+/// A file can be called anything, and so can a column: what a terminal obeys is shown instead.
+#[test]
+fn names_do_not_command_the_terminal() {
+    let folder = Folder::new();
+    let evil = "\x1b]0;owned\x07\x1b[2Jt\r\u{9b}31m\u{202e}.csv";
+    let (there, missing) = (folder.path(evil), folder.path(&format!("no{evil}")));
+    std::fs::write(&there, "a\x1b[2Jb,c\n1,\x1b[31mred\n").unwrap();
+    let (there, missing) = (there.to_str().unwrap(), missing.to_str().unwrap());
+    let out = folder.path(&format!("{evil}.cff"));
+    let query = format!("SELECT * FROM '{there}'");
+    let wrong = format!("SELECT * FROM '{missing}'");
+    let commands: &[&[&str]] = &[
+        &["cat", missing],
+        &["cat", there, "--columns", "\x1b[31mnope"],
+        &["cat", there, "--where", "\x1b[31m"],
+        &["cat", there, "--explain"],
+        &["head", there],
+        &["schema", there],
+        &["inspect", "--layout", there],
+        &["verify", there, missing],
+        &["diff", there, there],
+        &["convert", there, out.to_str().unwrap()],
+        &["convert", there, out.to_str().unwrap()],
+        &["convert", there, "x.\x1b[31m"],
+        &["sql", &query, "--explain"],
+        &["sql", &wrong],
+        &["sql", "SELECT \x1b[31m"],
+        &["pack", "-f", there],
+        &["\x1b[31m"],
+        &["cat", "--\x1b[31m"],
+        &["inspect", "--json", there],
+        &["cat", "--json", there],
+        &["cat", "--json", missing],
+    ];
+    for arguments in commands {
+        for colour in [false, true] {
+            let (out, err) = on_terminal(arguments, 80, colour);
+            let all = format!("{out}{err}");
+            assert!(!all.is_empty(), "{arguments:?} says something");
+            let mut rest = all.as_str();
+            while let Some(at) = rest.find(|c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}') {
+                rest = &rest[at..];
+                let ours = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31;1m", "\x1b[32m", "\x1b[33m"];
+                let style = ours.iter().find(|s| colour && rest.starts_with(**s));
+                let style = style.unwrap_or_else(|| panic!("{arguments:?}, colour {colour}: {all:?}"));
+                rest = &rest[style.len()..];
+            }
+            assert!(!all.contains("\x1b[31mred") && !all.contains("\x1b[31mnope"), "{arguments:?}: {all:?}");
+        }
+    }
+}

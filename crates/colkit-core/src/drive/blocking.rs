@@ -8,10 +8,11 @@ use crate::drive::decoded_bytes;
 use crate::lanes::{Joined, LaneOutput, bare_batch, join};
 use crate::plan::ReadPlan;
 use crate::source::check_lengths;
-use crate::{BatchMachine, Boxed, Error, Limits, Result, Scan, Source, Split, Step, Table};
+use crate::{BatchMachine, Boxed, Error, Limits, Result, Scan, Source, Split, Step, Table, memory};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -24,6 +25,7 @@ pub fn run<T>(mut machine: Boxed<T>, source: &dyn Source) -> Result<T> {
 pub fn next<T>(machine: &mut Boxed<T>, source: &dyn Source) -> Result<T> {
     let mut got = Vec::new();
     loop {
+        memory::check()?;
         match machine.step(got)? {
             Step::Ready(value) => return Ok(value),
             Step::Need(ranges) => {
@@ -83,9 +85,14 @@ struct State {
     stop: bool,
 }
 
+/// What is done for each batch of a lane must not take longer with more lanes: there may be a hundred thousand of them.
 struct ActiveSplit {
     id: u64,
     lanes: Vec<ActiveLane>,
+    /// The lanes that can be run now, by the rows they have given so far: the one that is furthest behind goes first.
+    open: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Lanes that the consumer waits for.
+    awaited: usize,
     /// Rows still to give when there are no columns.
     bare_rows: u64,
 }
@@ -94,10 +101,63 @@ struct ActiveLane {
     output: LaneOutput,
     /// `None` while a worker runs it, and at its end.
     machine: Option<BatchMachine>,
-    /// Rows given so far: the lane that is furthest behind goes first.
+    /// Rows given so far.
     rows: u64,
     /// Why it ended early. Reported after the rows that came before.
     error: Option<Error>,
+}
+
+impl ActiveLane {
+    fn new(columns: Vec<usize>, machine: Option<BatchMachine>, error: Option<Error>) -> Self {
+        ActiveLane { output: LaneOutput::new(columns), machine, rows: 0, error }
+    }
+
+    /// Whether there is something for the consumer: rows, the end, or an error.
+    fn is_ready(&self) -> bool {
+        !self.output.ready.is_empty() || self.output.finished || self.error.is_some()
+    }
+
+    fn can_run(&self) -> bool {
+        self.machine.is_some() && self.output.ready.len() < LOOK_AHEAD
+    }
+}
+
+impl ActiveSplit {
+    fn new(id: u64, lanes: Vec<ActiveLane>, bare_rows: u64) -> Self {
+        let mut split = ActiveSplit { id, lanes, open: BinaryHeap::new(), awaited: 0, bare_rows };
+        split.survey();
+        split
+    }
+
+    /// Looks at all lanes again, after rows of all of them were consumed.
+    fn survey(&mut self) {
+        let lanes = self.lanes.iter().enumerate();
+        self.open = lanes.filter(|(_, l)| l.can_run()).map(|(i, l)| Reverse((l.rows, i))).collect();
+        self.awaited = self.lanes.iter().filter(|l| !l.is_ready()).count();
+    }
+
+    /// The lane to work on next.
+    fn pick(&mut self) -> Option<(usize, BatchMachine)> {
+        while let Some(Reverse((_, index))) = self.open.pop() {
+            if let Some(machine) = self.lanes.get_mut(index).and_then(|lane| lane.machine.take()) {
+                return Some((index, machine));
+            }
+        }
+        None
+    }
+
+    /// Changes a lane, and notes what that means for the split.
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut ActiveLane)) {
+        let Some(lane) = self.lanes.get_mut(index) else { return };
+        let was_ready = lane.is_ready();
+        change(lane);
+        if lane.is_ready() && !was_ready {
+            self.awaited -= 1;
+        }
+        if lane.can_run() {
+            self.open.push(Reverse((lane.rows, index)));
+        }
+    }
 }
 
 /// Which lane of which split.
@@ -111,10 +171,8 @@ impl State {
     /// The next lane to work on, taken out of the state.
     fn pick(&mut self) -> Option<(LaneId, BatchMachine)> {
         self.active.iter_mut().find_map(|split| {
-            let lanes = split.lanes.iter_mut().enumerate();
-            let open = lanes.filter(|(_, l)| l.machine.is_some() && l.output.ready.len() < LOOK_AHEAD);
-            let (lane, behind) = open.min_by_key(|(_, l)| l.rows)?;
-            Some((LaneId { split: split.id, lane }, behind.machine.take()?))
+            let (lane, machine) = split.pick()?;
+            Some((LaneId { split: split.id, lane }, machine))
         })
     }
 
@@ -122,19 +180,18 @@ impl State {
     fn next_is_ready(&self) -> bool {
         match self.active.front() {
             None => self.splits.is_empty(),
-            Some(front) => {
-                front.lanes.iter().all(|l| !l.output.ready.is_empty() || l.output.finished || l.error.is_some())
-            }
+            Some(front) => front.awaited == 0,
         }
     }
 
-    fn lane(&mut self, id: LaneId) -> Option<&mut ActiveLane> {
-        self.active.iter_mut().find(|s| s.id == id.split)?.lanes.get_mut(id.lane)
+    fn change(&mut self, id: LaneId, change: impl FnOnce(&mut ActiveLane)) {
+        if let Some(split) = self.active.iter_mut().find(|s| s.id == id.split) {
+            split.change(id.lane, change);
+        }
     }
 
     fn put_back(&mut self, id: LaneId, machine: BatchMachine, result: Result<Option<RecordBatch>>) {
-        let Some(lane) = self.lane(id) else { return };
-        match result {
+        self.change(id, |lane| match result {
             Err(error) => lane.error = Some(error),
             Ok(output) => {
                 lane.rows += output.as_ref().map_or(0, |b| b.num_rows() as u64);
@@ -143,7 +200,7 @@ impl State {
                     lane.machine = Some(machine);
                 }
             }
-        }
+        });
     }
 }
 
@@ -174,17 +231,18 @@ impl Shared {
 
     /// Starts the next split, if there is one and few enough are under way.
     fn open_split(&self, state: &mut State) -> bool {
-        if state.active.len() >= ACTIVE_SPLITS {
+        // What is read ahead can wait for memory; what the consumer waits for cannot.
+        let most = if memory::is_scarce() { 1 } else { ACTIVE_SPLITS };
+        if state.active.len() >= most {
             return false;
         }
         let Some(split) = state.splits.pop_front() else { return false };
-        let lane = |columns, machine, error| ActiveLane { output: LaneOutput::new(columns), machine, rows: 0, error };
         let (lanes, bare_rows) = match self.table.read(&split, &self.plan.scan) {
-            Err(error) => (vec![lane(Vec::new(), None, Some(error))], 0),
+            Err(error) => (vec![ActiveLane::new(Vec::new(), None, Some(error))], 0),
             Ok(lanes) if lanes.is_empty() => (Vec::new(), split.rows.end.saturating_sub(split.rows.start)),
-            Ok(lanes) => (lanes.into_iter().map(|l| lane(l.columns, Some(l.machine), None)).collect(), 0),
+            Ok(lanes) => (lanes.into_iter().map(|l| ActiveLane::new(l.columns, Some(l.machine), None)).collect(), 0),
         };
-        state.active.push_back(ActiveSplit { id: state.opened, lanes, bare_rows });
+        state.active.push_back(ActiveSplit::new(state.opened, lanes, bare_rows));
         state.opened += 1;
         self.room.notify_all();
         if state.next_is_ready() {
@@ -206,9 +264,8 @@ struct ReportPanic<'a> {
 
 impl Drop for ReportPanic<'_> {
     fn drop(&mut self) {
-        if let Some(lane) = self.shared.lock().lane(self.id) {
-            lane.error = Some(Error::request("decoder_panicked", "a decoder panicked; this is a bug in colkit"));
-        }
+        let error = Error::request("decoder_panicked", "a decoder panicked; this is a bug in colkit");
+        self.shared.lock().change(self.id, |lane| lane.error = Some(error));
         self.shared.rows.notify_one();
     }
 }
@@ -255,7 +312,11 @@ impl Batches {
                     return Err(error);
                 }
                 let mut outputs: Vec<&mut LaneOutput> = front.lanes.iter_mut().map(|l| &mut l.output).collect();
-                join(&mut outputs, &plan.read_schema)?
+                let joined = join(&mut outputs, &plan.read_schema)?;
+                if matches!(joined, Joined::Batch(_)) {
+                    front.survey();
+                }
+                joined
             };
             match joined {
                 Joined::Waiting => state = wait(&self.shared.rows, state),

@@ -4,6 +4,8 @@ pub mod blocking;
 pub mod parallel;
 #[cfg(feature = "object-store")]
 pub mod store;
+#[cfg(feature = "object-store")]
+mod version;
 
 use arrow::array::{Array, ArrayRef};
 use arrow::record_batch::RecordBatch;

@@ -2,11 +2,12 @@
 //!
 //! Nothing here knows a runtime; the futures run on whichever one the store needs.
 
+use super::version::{Version, changed};
 use crate::plan::ReadPlan;
 use crate::range::coalesce;
-use crate::source::cut;
+use crate::source::{check_lengths, cut};
 use crate::{
-    Boxed, ByteRange, Class, Error, FileSource, Machine, Result, Scan, SideBySide, Source, Split, Step, Table,
+    Boxed, ByteRange, Class, Error, FileSource, Machine, Result, Scan, SideBySide, Source, Split, Step, Table, memory,
 };
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -14,14 +15,17 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{GetOptions, GetResultPayload, ObjectStore, ObjectStoreExt};
+use object_store::{GetOptions, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One object, read by range requests; or the local file that it is.
+///
+/// Every answer must be about the object as it was when it was opened: one that changes while it is read is an error.
 pub struct Remote {
     store: Arc<dyn ObjectStore>,
     path: Path,
+    version: Version,
     file: Option<FileSource>,
     /// Ranges at most this far apart are fetched in one request: below it, a request costs more than the bytes.
     pub gap: u64,
@@ -32,16 +36,25 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// The object at `path`.
-    pub fn new(store: Arc<dyn ObjectStore>, path: Path) -> Self {
+    /// The object, as its store has just described it.
+    pub fn new(store: Arc<dyn ObjectStore>, object: &ObjectMeta) -> Self {
         let zero = || AtomicU64::new(0);
-        Remote { store, path, file: None, gap: 64 << 10, concurrency: 8, requests: zero(), bytes: zero() }
+        Remote {
+            store,
+            path: object.location.clone(),
+            version: Version::of(object),
+            file: None,
+            gap: 64 << 10,
+            concurrency: 8,
+            requests: zero(),
+            bytes: zero(),
+        }
     }
 
-    /// The object at `path` of a store whose objects are local files: read without the store, which would send every read
-    /// to another thread.
-    pub async fn local(store: Arc<dyn ObjectStore>, path: Path) -> Result<Self> {
-        let mut remote = Remote { gap: 0, ..Self::new(store, path) };
+    /// The object of a store whose objects are local files: read without the store, which would send every read to another
+    /// thread.
+    pub async fn local(store: Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<Self> {
+        let mut remote = Remote { gap: 0, ..Self::new(store, object) };
         let opened = remote.store.get_opts(&remote.path, GetOptions::default()).await.map_err(|e| remote.failed(e))?;
         if let GetResultPayload::File(file, _) = opened.payload {
             remote.file = Some(FileSource::from_file(file)?);
@@ -54,12 +67,9 @@ impl Remote {
         self.file.is_some()
     }
 
-    /// The object's size, asked of the store.
-    pub async fn size(&self) -> Result<u64> {
-        match &self.file {
-            Some(file) => Ok(file.size()),
-            None => Ok(self.store.head(&self.path).await.map_err(|e| self.failed(e))?.size),
-        }
+    /// The object's size.
+    pub fn size(&self) -> u64 {
+        self.file.as_ref().map_or(self.version.size(), Source::size)
     }
 
     /// Requests made and bytes received so far.
@@ -90,13 +100,38 @@ impl Remote {
 
     fn get_one(&self, request: ByteRange) -> BoxFuture<'_, Result<Bytes>> {
         Box::pin(async move {
-            let bytes = self.store.get_range(&self.path, request.start()..request.end()).await;
-            bytes.map_err(|e| self.failed(e).at(request.start()))
+            let options = GetOptions {
+                range: Some((request.start()..request.end()).into()),
+                if_match: self.version.condition(),
+                ..GetOptions::default()
+            };
+            let read = async {
+                let answer = self.store.get_opts(&self.path, options).await.map_err(|e| self.failed(e))?;
+                self.version.check(&answer.meta)?;
+                answer.bytes().await.map_err(|e| self.failed(e))
+            };
+            let bytes = match read.await {
+                Ok(bytes) => bytes,
+                Err(error) => return Err(self.why(error).await.at(request.start()).file(self.path.to_string())),
+            };
+            check_lengths(&[request], std::slice::from_ref(&bytes)).map_err(|e| e.file(self.path.to_string()))?;
+            Ok(bytes)
         })
     }
 
+    /// Why a request was refused: bytes that are no longer there are told in as many ways as there are stores.
+    async fn why(&self, error: Error) -> Error {
+        if error.code() != GENERAL {
+            return error;
+        }
+        match self.store.head(&self.path).await {
+            Ok(object) => self.version.check(&object).err().unwrap_or(error),
+            Err(_) => error,
+        }
+    }
+
     fn failed(&self, e: object_store::Error) -> Error {
-        Error::new(Class::Io, "object_store", e.to_string()).file(self.path.to_string()).caused_by(e)
+        failed(&e).file(self.path.to_string()).caused_by(e)
     }
 
     /// Runs a machine to its result.
@@ -104,6 +139,7 @@ impl Remote {
         Box::pin(async move {
             let mut got = Vec::new();
             loop {
+                memory::check()?;
                 match machine.step(got)? {
                     Step::Ready(value) => return Ok(value),
                     Step::Need(ranges) => got = self.fetch(&ranges).await?,
@@ -137,6 +173,7 @@ impl Remote {
         self.fetch_ahead(reader).await?;
         let mut got = Vec::new();
         loop {
+            memory::check()?;
             match reader.machine.step(got)? {
                 Step::Ready(batch) => return Ok(batch),
                 Step::Need(ranges) => got = self.answer(reader, &ranges).await?,
@@ -169,6 +206,39 @@ impl Remote {
         }
         Ok(batches)
     }
+}
+
+/// The code of what can only be told in a store's own words.
+const GENERAL: &str = "object_store";
+
+/// What a store says went wrong.
+pub fn failed(e: &object_store::Error) -> Error {
+    use object_store::Error as E;
+    if let Some(late) = timed_out(e) {
+        return Error::new(Class::Io, "timed_out", late.to_string()).hint("--timeout gives stores more time");
+    }
+    let (code, hint) = match e {
+        E::Precondition { .. } => return changed("the store no longer has it as it was"),
+        E::NotFound { .. } => ("not_found", "check the name: stores are particular about case and slashes"),
+        E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
+            ("not_allowed", "credentials are taken from the environment, such as AWS_ACCESS_KEY_ID")
+        }
+        E::NotSupported { .. } | E::NotImplemented { .. } => ("not_possible", "this kind of store cannot do that"),
+        _ => (GENERAL, "the store or the way to it failed; trying again may help"),
+    };
+    Error::new(Class::Io, code, e.to_string()).hint(hint)
+}
+
+/// What was waited for too long, if that is what went wrong.
+fn timed_out(e: &object_store::Error) -> Option<&std::io::Error> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(e);
+    while let Some(e) = cause {
+        if let Some(io) = e.downcast_ref::<std::io::Error>().filter(|io| io.kind() == std::io::ErrorKind::TimedOut) {
+            return Some(io);
+        }
+        cause = e.source();
+    }
+    None
 }
 
 /// Bytes of a split at most that are fetched before its first row is decoded.

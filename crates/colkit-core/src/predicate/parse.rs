@@ -12,8 +12,8 @@
 //! ```
 
 use super::{Op, Predicate};
-use crate::table::column_index;
-use crate::{Error, Result, Value};
+use crate::names::column_index;
+use crate::{Decimal, Error, Result, Value};
 use arrow::datatypes::Schema;
 
 impl Predicate {
@@ -24,7 +24,7 @@ impl Predicate {
     /// use colkit_core::Predicate;
     /// let schema = Schema::new(vec![Field::new("price", DataType::Int32, false), Field::new("sym", DataType::Utf8, false)]);
     /// let p = Predicate::parse("price >= 44000 and sym = \"BTC\"", &schema)?;
-    /// assert_eq!(p.columns(), [0, 1]);
+    /// assert_eq!(p.bind(&schema)?.columns(), [0, 1]);
     /// # Ok::<(), colkit_core::Error>(())
     /// ```
     pub fn parse(text: &str, schema: &Schema) -> Result<Predicate> {
@@ -265,7 +265,7 @@ fn number(digits: &str, negative: bool) -> Option<Value> {
     let text = if negative { format!("-{digits}") } else { digits.to_string() };
     match text.parse::<i128>() {
         Ok(int) => Some(Value::Int(int)),
-        Err(_) => text.parse::<f64>().ok().map(Value::Float),
+        Err(_) => Decimal::parse(&text).map(Value::Decimal),
     }
 }
 
@@ -302,8 +302,8 @@ mod tests {
         assert_eq!(
             parse("price between 1e3 and 2.5").unwrap(),
             Predicate::And(vec![
-                Predicate::compare(0, Op::Ge, Value::Float(1000.0)),
-                Predicate::compare(0, Op::Le, Value::Float(2.5)),
+                Predicate::compare(0, Op::Ge, Value::Decimal(Decimal::parse("1000").unwrap())),
+                Predicate::compare(0, Op::Le, Value::Decimal(Decimal::parse("2.5").unwrap())),
             ])
         );
         assert_eq!(

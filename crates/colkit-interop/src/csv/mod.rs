@@ -1,14 +1,11 @@
 //! CSV: text in, text out, nothing guessed and nothing lost.
 //!
 //! A CSV file says nothing about its types or its length, so opening one reads it all, once: cut into cells
-//! (`tokens`), every cell of every column classified (`classify`), and a checkpoint noted every few MiB (`open`).
+//! (`tokens`), every cell of every column classified (`colkit_core::cells`), and a checkpoint noted every few MiB (`open`).
 //! From then on it is a table like any other: pieces between checkpoints are read in parallel (`rows`, `columns`).
 //! The rules, with their reasons, are in `docs/formats/csv.md`.
 
-mod classify;
 mod columns;
-mod names;
-mod number;
 mod open;
 mod options;
 mod place;
@@ -20,8 +17,7 @@ mod tokens;
 mod window;
 mod write;
 
-pub(crate) use names::{first_repeated, make_unique};
-pub(crate) use number::{parse_float, parse_int};
+pub(crate) use options::RECORD_SHARE;
 pub use options::{CsvOptions, Pieces, parse_schema};
 pub(crate) use place::Place;
 pub(crate) use window::Window;
@@ -62,13 +58,29 @@ impl Format for CsvFormat {
         sniff::looks_like_text(head, tail) && !crate::ndjson::looks_like_objects(head, tail)
     }
 
+    fn has_magic(&self) -> bool {
+        false
+    }
+
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
         Box::new(open::Open::new(self.options.clone(), size, &options.limits))
     }
 
     fn stores(&self, data_type: &DataType) -> bool {
-        matches!(data_type, DataType::Int32 | DataType::Float64 | DataType::Boolean | DataType::Utf8)
-            || (*data_type == DataType::Int64 && self.options.integers64)
+        let inference = &self.options.inference;
+        match data_type {
+            DataType::Int32 | DataType::Float64 | DataType::Utf8 => true,
+            DataType::Boolean => inference.booleans,
+            DataType::Int64 => inference.integers64,
+            DataType::UInt64 => inference.unsigned64,
+            DataType::Date32 => inference.dates,
+            DataType::Timestamp(_, zone) => inference.timestamps && zone.as_deref().is_none_or(|z| z == "UTC"),
+            _ => false,
+        }
+    }
+
+    fn stores_nulls(&self) -> bool {
+        self.options.inference.empty_is_null
     }
 
     fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {

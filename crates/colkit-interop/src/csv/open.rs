@@ -7,8 +7,6 @@
 //!
 //! Every row is looked at. Memory holds a chunk, or the longest record if that is longer, and the checkpoints.
 
-use super::classify::Kinds;
-use super::names::{first_repeated, make_unique};
 use super::place::{Place, column_label, lines};
 use super::table::{Checkpoint, CsvTable, Survey};
 use super::tokens::{Block, Cell, Dialect, Fault, Portion};
@@ -16,7 +14,8 @@ use super::window::Window;
 use super::{CsvOptions, options::type_name};
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
-use colkit_core::{Error, Finding, Limits, Machine, Nulls, Result, Step, Table, column_index};
+use colkit_core::cells::{Inference, Kinds};
+use colkit_core::{ColumnNames, Error, Finding, Limits, Machine, Result, Step, Table, first_repeated, make_unique};
 use std::sync::Arc;
 
 pub(super) struct Open {
@@ -74,6 +73,7 @@ impl Open {
             None if !at_end => return Ok(false),
             _ => return Err(no_header(self.size, skip, self.options.header)),
         };
+        self.limits.check_columns(cells.len() as u64)?;
         let names = if self.options.header {
             self.read_names(&cells, skip)?
         } else {
@@ -90,9 +90,10 @@ impl Open {
         let bytes = self.window.rest();
         let mut names = Vec::with_capacity(cells.len());
         for cell in cells {
-            Limits::check("a column name", cell.raw(bytes).len() as u64, self.limits.name_bytes)?;
+            let text = cell.text(bytes);
+            Limits::check("a column name", text.raw.len() as u64, self.limits.name_bytes)?;
             let mut name = Vec::new();
-            cell.append_to(bytes, &mut name);
+            text.append_to(&mut name);
             names.push(String::from_utf8_lossy(&name).into_owned());
         }
         if self.options.rename_duplicates {
@@ -124,7 +125,7 @@ impl Open {
         let place = self.window.place();
         let cut = dialect.cut(place.bytes, 0, portion, &mut self.block);
         let end = cut.map_err(|f| place.locate(f, |c| Some(self.columns.get(c)?.name.as_str())))?;
-        classify(&mut self.columns, &self.block, place, &self.options);
+        classify(&mut self.columns, &self.block, place, &self.options.inference);
         self.rows += self.block.rows as u64;
         self.window.advance(end);
         if let Some(last) = self.checkpoints.last() {
@@ -137,26 +138,25 @@ impl Open {
     }
 
     fn finish(&mut self, dialect: Dialect) -> CsvTable {
+        let inference = &self.options.inference;
         let mut findings = Vec::new();
         let mut fields = Vec::with_capacity(self.columns.len());
         for (index, column) in std::mem::take(&mut self.columns).into_iter().enumerate() {
             let (data_type, nullable) = match column.given {
                 Some(given) => {
-                    let nullable = given != DataType::Utf8;
+                    let nullable = given != DataType::Utf8 || !inference.null_words.is_empty();
                     (given, nullable)
                 }
                 None => {
-                    let inferred = column.kinds.data_type(&self.options);
-                    match column.first_empty {
-                        Some(line) if inferred != DataType::Utf8 && self.options.nulls == Nulls::Refuse => {
-                            findings.push(empty_cell(index, &column.name, line, &inferred));
-                            (DataType::Utf8, false)
-                        }
-                        empty => {
-                            let nullable = empty.is_some() && inferred != DataType::Utf8;
-                            (inferred, nullable)
-                        }
+                    let mut data_type = column.kinds.data_type(inference);
+                    if let Some(line) = column.first_empty.filter(|_| !inference.empty_is_null)
+                        && data_type != DataType::Utf8
+                    {
+                        findings.push(empty_cell(index, &column.name, line, &data_type));
+                        data_type = DataType::Utf8;
                     }
+                    let nullable = column.kinds.nullable(&data_type, inference);
+                    (data_type, nullable)
                 }
             };
             fields.push(Field::new(column.name, data_type, nullable));
@@ -169,6 +169,7 @@ impl Open {
             rows: self.rows,
             checkpoints: std::mem::take(&mut self.checkpoints),
             dialect,
+            inference: Arc::new(self.options.inference.clone()),
             findings,
         })
     }
@@ -205,10 +206,11 @@ fn no_header(size: u64, skip: usize, header: bool) -> Error {
 /// The columns with the types the user has given them.
 fn given_types(names: Vec<String>, options: &CsvOptions) -> Result<Vec<Column>> {
     let schema = Schema::new(names.iter().map(|n| Field::new(n, DataType::Utf8, false)).collect::<Vec<_>>());
+    let known = ColumnNames::new(&schema);
     let column = |name| Column { name, given: None, kinds: Kinds::default(), first_empty: None };
     let mut columns: Vec<Column> = names.into_iter().map(column).collect();
     for (name, data_type) in &options.schema {
-        let index = column_index(&schema, name).map_err(|e| e.part("the types given for columns"))?;
+        let index = known.index(name).map_err(|e| e.part("the types given for columns"))?;
         if let Some(column) = columns.get_mut(index) {
             column.given = Some(data_type.clone());
         }
@@ -217,16 +219,15 @@ fn given_types(names: Vec<String>, options: &CsvOptions) -> Result<Vec<Column>> 
 }
 
 /// Adds the kinds of a block's cells to their columns.
-fn classify(columns: &mut [Column], block: &Block, place: Place<'_>, options: &CsvOptions) {
+fn classify(columns: &mut [Column], block: &Block, place: Place<'_>, inference: &Inference) {
     let mut empties: Vec<(usize, usize)> = Vec::new();
     for (index, column) in columns.iter_mut().enumerate() {
-        if column.given.is_some() || column.kinds.settled(options) {
+        if column.given.is_some() || column.kinds.settled(inference) {
             continue;
         }
         for cell in block.column(index) {
-            // Nothing with a quote in it is a number.
-            let kind = if cell.doubled() { Kinds::TEXT } else { Kinds::of(cell.raw(place.bytes)) };
-            if kind == Kinds::EMPTY && !column.kinds.contains(kind) {
+            let kind = Kinds::of_cell(cell.text(place.bytes), inference);
+            if kind == Kinds::EMPTY && !column.kinds.has(kind) {
                 empties.push((cell.start(), index));
             }
             column.kinds.add(kind);
@@ -245,7 +246,7 @@ fn classify(columns: &mut [Column], block: &Block, place: Place<'_>, options: &C
 }
 
 fn empty_cell(index: usize, name: &str, line: u64, inferred: &DataType) -> Finding {
-    let inferred = type_name(inferred).unwrap_or("of another type");
+    let inferred = type_name(inferred);
     Finding {
         part: format!("line {line}, {}", column_label(index, Some(name))),
         message: format!(

@@ -1,8 +1,9 @@
 //! How CSV is read and written.
 
 use super::tokens::Dialect;
-use arrow::datatypes::DataType;
-use colkit_core::{Error, Limits, Nulls, Result};
+use arrow::datatypes::{DataType, TimeUnit};
+use colkit_core::cells::{Inference, is_cell_type};
+use colkit_core::{Error, Limits, Result};
 
 /// How CSV is read and written. Writing only looks at `delimiter` and `header`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,14 +12,12 @@ pub struct CsvOptions {
     pub delimiter: u8,
     /// The first line has the names. Without it they are `c0`, `c1`, ... and the first line is a row.
     pub header: bool,
-    /// Types of some columns, instead of what their cells suggest: int32, int64, float64, string or bool.
+    /// Types of some columns, instead of what their cells suggest: integers, floats, decimals, text, bool, dates,
+    /// timestamps.
     pub schema: Vec<(String, DataType)>,
-    /// What empty cells are. `Refuse`: text, so that a column with one is text. `Fill`: nulls, except in text columns.
-    pub nulls: Nulls,
-    /// Columns of `true` and `false` are bool. Set to false for targets that have no bool: then they stay text.
-    pub booleans: bool,
-    /// Integer columns beyond 32 bits are int64, for targets that have it, instead of float64 or text.
-    pub integers64: bool,
+    /// How the types of the others follow from their cells. Unless told otherwise, by the rules for targets that have no
+    /// nulls: int32, float64, bool and text.
+    pub inference: Inference,
     /// Rows with too few fields get empty cells at their end instead of being refused.
     pub pad_short_rows: bool,
     /// Columns whose names repeat are renamed (`a`, `a_2`, ...) instead of being refused.
@@ -34,9 +33,7 @@ impl Default for CsvOptions {
             delimiter: b',',
             header: true,
             schema: Vec::new(),
-            nulls: Nulls::default(),
-            booleans: true,
-            integers64: false,
+            inference: Inference::plain(),
             pad_short_rows: false,
             rename_duplicates: false,
             pieces: Pieces::default(),
@@ -62,6 +59,9 @@ impl Default for Pieces {
 /// The longest record there may be. Positions within one are kept in 31 bits.
 const RECORD_BYTES: u64 = 1 << 30;
 
+/// The part of the memory that one record may have: its text is held while it is fetched, cut, converted and printed.
+pub(crate) const RECORD_SHARE: u64 = 4;
+
 impl CsvOptions {
     /// The dialect, if the options make sense.
     pub(super) fn dialect(&self, limits: &Limits) -> Result<Dialect> {
@@ -73,7 +73,7 @@ impl CsvOptions {
             .hint("use one ASCII character other than a quote or a line end"));
         }
         for (name, data_type) in &self.schema {
-            if type_name(data_type).is_none() {
+            if !is_cell_type(data_type) {
                 return Err(Error::request(
                     "type_not_supported",
                     format!("column {name:?} cannot be read as {data_type}"),
@@ -81,23 +81,28 @@ impl CsvOptions {
                 .hint(format!("types are {}", type_names())));
             }
         }
-        let record_bytes = usize::try_from(limits.value_bytes.min(RECORD_BYTES)).unwrap_or(usize::MAX);
+        let record_bytes = limits.value_bytes.min(RECORD_BYTES).min(limits.memory / RECORD_SHARE);
+        let record_bytes = usize::try_from(record_bytes).unwrap_or(usize::MAX);
         Ok(Dialect { delimiter: self.delimiter, pad_short_rows: self.pad_short_rows, record_bytes })
     }
 }
 
 /// The types a column can be given, by name.
-const TYPES: [(&str, DataType); 5] = [
+const TYPES: [(&str, DataType); 8] = [
     ("int32", DataType::Int32),
     ("int64", DataType::Int64),
+    ("uint64", DataType::UInt64),
     ("float64", DataType::Float64),
     ("string", DataType::Utf8),
     ("bool", DataType::Boolean),
+    ("date", DataType::Date32),
+    ("timestamp", DataType::Timestamp(TimeUnit::Microsecond, None)),
 ];
 
-/// The name of a type a column can be given.
-pub(super) fn type_name(data_type: &DataType) -> Option<&'static str> {
-    TYPES.iter().find(|(_, t)| t == data_type).map(|(name, _)| *name)
+/// A type as messages call it.
+pub(super) fn type_name(data_type: &DataType) -> String {
+    let named = TYPES.iter().find(|(_, t)| t == data_type);
+    named.map_or_else(|| data_type.to_string(), |(name, _)| (*name).to_string())
 }
 
 fn type_names() -> String {
@@ -125,7 +130,7 @@ pub fn parse_schema(text: &str) -> Result<Vec<(String, DataType)>> {
     let mut schema: Vec<(String, DataType)> = Vec::with_capacity(cells.len());
     for cell in cells {
         let mut entry = Vec::new();
-        cell.append_to(text.as_bytes(), &mut entry);
+        cell.text(text.as_bytes()).append_to(&mut entry);
         let entry = String::from_utf8_lossy(&entry);
         let Some((name, type_text)) = entry.rsplit_once(':') else {
             return bad(format!("{entry:?} has no colon"));
@@ -166,6 +171,9 @@ mod tests {
         assert_eq!(code("\"a:int32"), "bad_schema");
         let error = parse_schema("a:int").unwrap_err();
         assert_eq!(error.code(), "unknown_type");
-        assert!(error.hint_text().unwrap().contains("int32, int64, float64, string, bool"), "{error}");
+        assert!(
+            error.hint_text().unwrap().contains("int32, int64, uint64, float64, string, bool, date, timestamp"),
+            "{error}"
+        );
     }
 }

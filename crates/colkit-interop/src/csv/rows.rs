@@ -46,8 +46,11 @@ struct Current {
 
 impl Rows {
     pub fn new(survey: Arc<Survey>, schema: SchemaRef, columns: &[usize], wanted: Range<u64>, scan: &Scan) -> Self {
-        let builders: Vec<ColumnBuilder> =
-            columns.iter().zip(schema.fields()).map(|(index, field)| ColumnBuilder::new(*index, field)).collect();
+        let builders: Vec<ColumnBuilder> = columns
+            .iter()
+            .zip(schema.fields())
+            .map(|(i, field)| ColumnBuilder::new(*i, field, &survey.inference))
+            .collect();
         let pieces = survey.pieces(&wanted);
         let text = schema.fields().iter().any(|f| *f.data_type() == DataType::Utf8);
         let row_bytes = schema.fields().iter().map(|f| f.data_type().primitive_width().unwrap_or(4)).sum();

@@ -4,9 +4,10 @@ use super::rows::Rows;
 use super::tokens::Dialect;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use colkit_core::cells::Inference;
 use colkit_core::{
-    Boxed, ByteRange, Finding, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table, check_rows,
-    ready, take_by_scan,
+    Boxed, ByteRange, Finding, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table, Verified,
+    check_rows, ready, take_by_scan,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub(super) struct Survey {
     /// In file order; the first is where the rows start.
     pub checkpoints: Vec<Checkpoint>,
     pub dialect: Dialect,
+    pub inference: Arc<Inference>,
     pub findings: Vec<Finding>,
 }
 
@@ -147,7 +149,7 @@ impl Table for CsvTable {
         Ok(ready(Layout::cover(survey.size, regions)))
     }
 
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
-        Ok(ready(self.0.findings.clone()))
+    fn verify(&self) -> Result<Boxed<Verified>> {
+        Ok(ready(self.0.findings.clone().into()))
     }
 }

@@ -12,6 +12,7 @@
 
 use super::stops::Stops;
 use colkit_core::Error;
+use colkit_core::cells::CellText;
 use memchr::memchr;
 
 /// A cell without its quotes, as positions in the buffer it was found in.
@@ -38,33 +39,12 @@ impl Cell {
         self.start as usize
     }
 
-    /// The content as it stands in the file.
+    /// The content.
     #[inline]
-    pub fn raw(self, bytes: &[u8]) -> &[u8] {
-        bytes.get(self.start as usize..(self.end & !DOUBLED) as usize).unwrap_or_default()
+    pub fn text(self, bytes: &[u8]) -> CellText<'_> {
+        let raw = bytes.get(self.start as usize..(self.end & !DOUBLED) as usize).unwrap_or_default();
+        CellText { raw, doubled: self.end & DOUBLED != 0 }
     }
-
-    /// Whether the content has doubled quotes.
-    #[inline]
-    pub fn doubled(self) -> bool {
-        self.end & DOUBLED != 0
-    }
-
-    /// Appends the content, each doubled quote written once.
-    #[inline]
-    pub fn append_to(self, bytes: &[u8], out: &mut Vec<u8>) {
-        let raw = self.raw(bytes);
-        if self.doubled() { append_once(raw, out) } else { out.extend_from_slice(raw) }
-    }
-}
-
-/// Appends text, each doubled quote written once.
-fn append_once(mut rest: &[u8], out: &mut Vec<u8>) {
-    while let Some((head, tail)) = memchr(b'"', rest).map(|i| rest.split_at(i + 1)) {
-        out.extend_from_slice(head);
-        rest = tail.get(1..).unwrap_or_default();
-    }
-    out.extend_from_slice(rest);
 }
 
 /// Why a buffer could not be cut into cells, and where in it.
@@ -262,7 +242,7 @@ impl Dialect {
     fn check_length(&self, start: usize, end: usize) -> Result<(), Fault> {
         if end - start > self.record_bytes {
             let error = Error::limit("a record", format!("more than {} bytes", self.record_bytes), self.record_bytes)
-                .hint("perhaps a quote was opened and never closed");
+                .hint("perhaps a quote was opened and never closed; if not, --memory and --limit-value allow more");
             return Err(Fault { at: start, column: None, error });
         }
         Ok(())

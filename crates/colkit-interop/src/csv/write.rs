@@ -5,7 +5,6 @@
 //! line is written `""`, so that it stays a row.
 
 use super::CsvOptions;
-use super::names::{first_repeated, make_unique};
 use super::place::column_label;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, Int64Array, LargeStringArray, StringArray,
@@ -16,7 +15,10 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use colkit_core::{Class, Error, Limits, Nulls, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, json};
+use colkit_core::{
+    Class, Error, Limits, Nulls, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, first_repeated, json,
+    make_unique,
+};
 use std::fmt::Write;
 
 /// What is collected before it goes to the sink.
@@ -68,14 +70,14 @@ impl CsvWriter {
         Ok(())
     }
 
-    /// The nulls of a column, if that is all right.
+    /// The nulls of a column, if that is all right. An empty cell is read as null but in text, where it is empty text.
     fn nulls_of(&mut self, index: usize, array: &ArrayRef) -> Result<Option<NullBuffer>> {
         let nulls = array.logical_nulls().filter(|n| n.null_count() > 0);
-        if let Some(nulls) = &nulls {
+        if let Some(nulls) = nulls.as_ref().filter(|_| !reads_empty_as_null(array.data_type())) {
             if self.nulls == Nulls::Refuse {
                 let first = nulls.iter().position(|valid| !valid).unwrap_or(0) as u64;
                 let name = self.schema.fields().get(index).map(|f| f.name().as_str());
-                let message = format!("row {} is null; CSV has no null", self.summary.rows + first);
+                let message = format!("row {} is null; in a text column CSV has no null", self.summary.rows + first);
                 return Err(Error::data("null_not_supported", message)
                     .part(column_label(index, name))
                     .hint("--nulls fill writes empty cells"));
@@ -118,8 +120,15 @@ impl TableWriter for CsvWriter {
     }
 }
 
-/// Whether values of a type have a text of one cell that says all there is to say: numbers, booleans, text. Of the
-/// others (dates, decimals, bytes) the type is lost, of nested values the shape too.
+/// Whether an empty cell of a column of this type comes back as null.
+fn reads_empty_as_null(data_type: &DataType) -> bool {
+    data_type.is_integer()
+        || data_type.is_floating()
+        || matches!(data_type, DataType::Boolean | DataType::Date32 | DataType::Timestamp(..))
+}
+
+/// Whether values of a type have a text of one cell that says all there is to say: numbers, booleans, dates, timestamps,
+/// text. Of the others (decimals, times of day, bytes) the type is lost, of nested values the shape too.
 fn check_type(data_type: &DataType, lossy: bool) -> Result<()> {
     let refused = |what: &str| {
         Error::data("type_not_supported", format!("a CSV cell cannot hold a value of type {data_type}")).hint(what)
@@ -129,6 +138,7 @@ fn check_type(data_type: &DataType, lossy: bool) -> Result<()> {
         DataType::Union(..) | DataType::RunEndEncoded(..) => Err(refused("leave the column out")),
         t if t.is_integer() || t.is_floating() => Ok(()),
         DataType::Null | DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(()),
+        DataType::Date32 | DataType::Timestamp(..) => Ok(()),
         _ if lossy => Ok(()),
         t if t.is_nested() => Err(refused("--types lossy writes its JSON")),
         _ => Err(refused("--types lossy writes its text")),

@@ -1,18 +1,21 @@
 //! Reading a column: its buffers, batch after batch, and the dictionaries they refer to.
 
+use super::endian;
 use super::index::{Index, Slot};
 use super::message::Batch;
+use crate::claims::{LZ4_RATIO, exceeds};
 use crate::guard::guarded;
 use crate::parts::keep;
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::Buffer;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::ipc::reader::RecordBatchDecoder;
-use arrow::ipc::{BodyCompressionBuilder, Buffer as BufferAt, FieldNode, RecordBatchBuilder};
+use arrow::ipc::{BodyCompressionBuilder, Buffer as BufferAt, CompressionType, FieldNode, RecordBatchBuilder};
 use arrow::record_batch::RecordBatch;
 use bytes::{Bytes, BytesMut};
 use colkit_core::plan::batch_of;
-use colkit_core::{ByteRange, Error, Limits, Machine, Result, Step};
+use colkit_core::{ByteRange, Error, Limits, Machine, Result, Step, check_values};
+use lz4_flex::frame::FrameDecoder;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -113,7 +116,7 @@ impl Column {
     fn decode(&self, batch: &Batch, slot: &Slot, field: Field, got: Vec<Bytes>) -> Result<ArrayRef> {
         let part = format!("column {:?}", self.index.schema.fields().get(self.column).map_or("", |f| f.name()));
         let limit = self.index.limits.memory;
-        guarded(&part, || decode(batch, slot, field, got, &self.dictionaries, limit))
+        guarded(&part, || decode(batch, slot, field, got, &self.dictionaries, limit, self.index.turned))
     }
 
     /// Gives the next rows of what is ready.
@@ -124,7 +127,7 @@ impl Column {
             self.ready = Some(array.slice(rows, array.len() - rows));
         }
         let columns = self.schema.fields().iter().map(|f| keep(&part, f)).collect::<Result<Vec<_>>>()?;
-        batch_of(&self.schema, columns, rows)
+        batch_of(&self.schema, columns, rows).map_err(|e| Error::corrupt("decoder_failed", e.message().to_string()))
     }
 }
 
@@ -182,38 +185,58 @@ fn decode(
     got: Vec<Bytes>,
     dictionaries: &HashMap<i64, ArrayRef>,
     limit: u64,
+    turned: bool,
 ) -> Result<ArrayRef> {
     let fetched = ranges(batch, slot);
     let buffers = batch.buffers.get(slot.buffers.clone()).unwrap_or_default();
     let (body, places) = match (got.as_slice(), fetched.as_slice()) {
         ([one], [range]) => {
-            (one.clone(), buffers.iter().map(|b| b.start().saturating_sub(range.start())).collect::<Vec<u64>>())
+            // A buffer of no bytes lies nowhere; at the start is as good as any place.
+            let place = |b: &ByteRange| if b.is_empty() { 0 } else { b.start().saturating_sub(range.start()) };
+            (one.clone(), buffers.iter().map(place).collect::<Vec<u64>>())
         }
         _ => gather(buffers, &got),
     };
-    if batch.compression.is_some() {
-        let mut unpacked = 0u64;
-        for (place, buffer) in places.iter().zip(buffers).filter(|(_, b)| !b.is_empty()) {
-            let at = usize::try_from(*place).unwrap_or(usize::MAX);
-            let claim = body.get(at..).and_then(|rest| rest.first_chunk()).map(|b| i64::from_le_bytes(*b));
-            let claim = match claim {
-                Some(-1) => buffer.len(),
-                Some(n) => u64::try_from(n).unwrap_or(u64::MAX),
-                None => return Err(Error::corrupt("bad_message", "a compressed buffer without its length")),
-            };
-            unpacked = unpacked.saturating_add(claim);
-        }
-        Limits::check("a batch of the column, unpacked,", unpacked, limit)?;
+    if let Some(codec) = batch.compression {
+        check_claims(codec, &body, &places, buffers, limit)?;
     }
     let message = message(batch, slot, &places, buffers)?;
     let parsed = flatbuffers::root::<arrow::ipc::RecordBatch<'_>>(&message)
         .map_err(|e| Error::corrupt("bad_message", e.to_string()))?;
+    let body = if turned { endian::turned(&body, &places, buffers, batch, slot, field.data_type())? } else { body };
     let body = Buffer::from(body);
     let schema = Arc::new(Schema::new(vec![field.with_nullable(true)]));
     let corrupt = |e: arrow::error::ArrowError| Error::corrupt("decoder_failed", e.to_string()).caused_by(e);
     let decoder = RecordBatchDecoder::try_new(&body, parsed, schema, dictionaries, &batch.version).map_err(corrupt)?;
     let read = decoder.read_record_batch().map_err(corrupt)?;
-    read.columns().first().cloned().ok_or_else(|| Error::corrupt("bad_message", "a batch without its column"))
+    let array = read.columns().first().ok_or_else(|| Error::corrupt("bad_message", "a batch without its column"))?;
+    check_values(array)?;
+    Ok(array.clone())
+}
+
+/// Refuses buffers that claim to unpack to more than is allowed, or unpack to more than they claim.
+fn check_claims(codec: CompressionType, body: &[u8], places: &[u64], buffers: &[ByteRange], limit: u64) -> Result<()> {
+    let mut unpacked = 0u64;
+    for (place, buffer) in places.iter().zip(buffers).filter(|(_, b)| !b.is_empty()) {
+        let range = usize::try_from(*place).ok().zip(buffer.len_usize().ok());
+        let bytes = range.and_then(|(at, len)| body.get(at..at.checked_add(len)?)).unwrap_or_default();
+        let Some((claim, packed)) = bytes.split_first_chunk() else {
+            return Err(Error::corrupt("bad_message", "a compressed buffer without its length"));
+        };
+        let claim = match i64::from_le_bytes(*claim) {
+            // As it is.
+            -1 => None,
+            n => Some(u64::try_from(n).unwrap_or(u64::MAX)),
+        };
+        unpacked = unpacked.saturating_add(claim.unwrap_or(buffer.len()));
+        Limits::check("a batch of the column, unpacked,", unpacked, limit)?;
+        // Of LZ4 arrow's decoder takes all that there is.
+        let any = codec == CompressionType::LZ4_FRAME && (packed.len() as u64).saturating_mul(LZ4_RATIO) > limit;
+        if claim.is_some_and(|claim| any && exceeds(FrameDecoder::new(packed), claim)) {
+            return Err(Error::corrupt("bad_message", "a compressed buffer has more in it than it claims"));
+        }
+    }
+    Ok(())
 }
 
 /// Buffers that lie apart, laid one after another on multiples of 64.

@@ -1,10 +1,12 @@
 //! Where everything lies: what opening a file or a stream finds out.
 
 use super::message::Batch;
-use arrow::datatypes::{DataType, Field, Fields, SchemaRef, UnionMode};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, UnionMode};
 use arrow::ipc::MetadataVersion;
 use colkit_core::{ByteRange, Error, Limits, Region, Result};
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The body of a message.
 #[derive(Clone, Copy, Debug)]
@@ -14,8 +16,11 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// A part of it, in the file.
+    /// A part of it, in the file. Writers let a buffer of no bytes point anywhere.
     pub fn inside(&self, offset: i64, length: i64) -> Result<ByteRange> {
+        if length == 0 {
+            return ByteRange::at(self.offset, 0);
+        }
         let range = u64::try_from(offset).ok().zip(u64::try_from(length).ok());
         let range = range.filter(|(o, l)| o.checked_add(*l).is_some_and(|end| end <= self.length));
         match range {
@@ -60,9 +65,16 @@ pub(super) struct Dictionary {
 pub(super) struct Index {
     pub schema: SchemaRef,
     pub size: u64,
+    /// Whether buffers are in the other byte order than this machine's.
+    pub turned: bool,
     pub rows: u64,
+    /// Columns that have nulls though the schema says that they have none.
+    pub with_nulls: Vec<usize>,
     pub batches: Vec<RowBatch>,
     pub dictionaries: Vec<Dictionary>,
+    /// The type of the values of each dictionary that the schema refers to, and the messages that bring them.
+    dictionary_types: HashMap<i64, DataType>,
+    dictionaries_by_id: HashMap<i64, Vec<usize>>,
     /// Where the last message of a file ends: what is between it and the footer is the end mark.
     pub end_of_messages: Option<u64>,
     /// Header, messages' metadata, footer: everything but the bodies.
@@ -72,12 +84,20 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub fn new(schema: SchemaRef, size: u64, limits: &Limits) -> Result<Self> {
-        Limits::check("the number of columns", schema.fields().len() as u64, limits.columns)?;
+    pub fn new(schema: SchemaRef, turned: bool, size: u64, limits: &Limits) -> Result<Self> {
+        limits.check_columns(schema.fields().len() as u64)?;
+        let mut dictionary_types = HashMap::new();
+        each_dictionary(schema.fields(), &mut |id, values| {
+            dictionary_types.entry(id).or_insert_with(|| values.clone());
+        });
         Ok(Index {
             schema,
+            dictionary_types,
+            dictionaries_by_id: HashMap::new(),
             size,
+            turned,
             rows: 0,
+            with_nulls: Vec::new(),
             batches: Vec::new(),
             dictionaries: Vec::new(),
             end_of_messages: None,
@@ -108,20 +128,35 @@ impl Index {
         Ok(())
     }
 
+    /// Makes columns nullable that have nulls in spite of the schema. Writers do not look, and nothing is lost by it.
+    pub fn admit_nulls(&mut self) {
+        let has_nulls = |column: usize| {
+            let nodes = |b: &RowBatch| b.slots.get(column).and_then(|s| b.batch.nodes.get(s.nodes.start).copied());
+            self.batches.iter().filter_map(nodes).any(|(_, nulls)| nulls > 0)
+        };
+        let fields = self.schema.fields().iter().enumerate();
+        self.with_nulls = fields.filter(|(n, f)| !f.is_nullable() && has_nulls(*n)).map(|(n, _)| n).collect();
+        if self.with_nulls.is_empty() {
+            return;
+        }
+        let mut fields: Vec<FieldRef> = self.schema.fields().iter().cloned().collect();
+        for column in &self.with_nulls {
+            if let Some(field) = fields.get_mut(*column) {
+                *field = Arc::new(field.as_ref().clone().with_nullable(true));
+            }
+        }
+        self.schema = Arc::new(Schema::new_with_metadata(fields, self.schema.metadata().clone()));
+    }
+
     /// Adds the next dictionary message.
     pub fn add_dictionary(&mut self, id: i64, delta: bool, values: Batch) -> Result<()> {
-        let mut data_type = None;
-        each_dictionary(self.schema.fields(), &mut |known, values| {
-            if known == id {
-                data_type.get_or_insert_with(|| values.clone());
-            }
-        });
-        let Some(data_type) = data_type else {
+        let Some(data_type) = self.dictionary_types.get(&id).cloned() else {
             // Nothing refers to it.
             return Ok(());
         };
         let field = Field::new("", data_type.clone(), true);
         let slot = slots(&[&field], &values)?.into_iter().next().unwrap_or_default();
+        self.dictionaries_by_id.entry(id).or_default().push(self.dictionaries.len());
         self.dictionaries.push(Dictionary { id, delta, values, slot, data_type });
         Ok(())
     }
@@ -140,24 +175,22 @@ impl Index {
         let Some(field) = self.schema.fields().get(column) else { return Vec::new() };
         let mut ids = Vec::new();
         each_dictionary(std::slice::from_ref(field), &mut |id, _| ids.push(id));
-        if ids.is_empty() {
-            return Vec::new();
-        }
         let before = self.batches.get(batch).map_or(0, |b| b.dictionaries);
-        // Of each id the last whole dictionary counts, and what was added to it since.
-        let mut current: Vec<(i64, usize)> = Vec::new();
-        for (at, dictionary) in self.dictionaries.iter().take(before).enumerate() {
-            if ids.contains(&dictionary.id) {
-                current.retain(|(id, _)| dictionary.delta || *id != dictionary.id);
-                current.push((dictionary.id, at));
-            }
+        let mut current: Vec<usize> = Vec::new();
+        for messages in ids.iter().filter_map(|id| self.dictionaries_by_id.get(id)) {
+            let known = messages.get(..messages.partition_point(|at| *at < before)).unwrap_or_default();
+            // The last whole dictionary counts, and what was added to it since.
+            let whole = known.iter().rposition(|at| self.dictionaries.get(*at).is_some_and(|d| !d.delta));
+            current.extend_from_slice(known.get(whole.unwrap_or(0)..).unwrap_or_default());
         }
-        current.into_iter().map(|(_, at)| at).collect()
+        current.sort_unstable();
+        current.dedup();
+        current
     }
 }
 
 /// Calls `found` with the id and value type of every dictionary in these fields.
-fn each_dictionary(fields: &[arrow::datatypes::FieldRef], found: &mut dyn FnMut(i64, &DataType)) {
+fn each_dictionary(fields: &[FieldRef], found: &mut dyn FnMut(i64, &DataType)) {
     for field in fields {
         dictionaries_in(field, found);
     }

@@ -2,8 +2,7 @@
 
 use super::index::Place;
 use crate::guard::guarded;
-use arrow::datatypes::Schema;
-use arrow::ipc::convert::fb_to_schema;
+use arrow::datatypes::{Field, Schema};
 use arrow::ipc::{CompressionType, MessageHeader, MetadataVersion};
 use arrow::record_batch::RecordBatch;
 use colkit_core::{ByteRange, Error, Limits, Result};
@@ -31,9 +30,14 @@ pub(super) struct Batch {
 
 /// What a message brings.
 pub(super) enum Content {
-    Schema(Schema),
+    /// With whether the other byte order is used.
+    Schema(Schema, bool),
     Batch(Batch),
-    Dictionary { id: i64, delta: bool, values: Batch },
+    Dictionary {
+        id: i64,
+        delta: bool,
+        values: Batch,
+    },
 }
 
 /// The length of a message's prefix and of its metadata, from its first 8 bytes. `None` is the end of the stream.
@@ -59,11 +63,12 @@ pub(super) fn read(metadata: &[u8], body: u64, size: u64, limits: &Limits) -> Re
             return Err(Error::corrupt("block_out_of_range", message));
         };
         let version = message.version();
+        check_version(version)?;
         let place = Place { offset: body, length };
         let content = match message.header_type() {
             MessageHeader::Schema => {
                 let schema = message.header_as_schema().ok_or_else(missing)?;
-                Content::Schema(read_schema(schema)?)
+                Content::Schema(read_schema(schema)?, is_turned(schema))
             }
             MessageHeader::RecordBatch => {
                 let batch = message.header_as_record_batch().ok_or_else(missing)?;
@@ -80,17 +85,34 @@ pub(super) fn read(metadata: &[u8], body: u64, size: u64, limits: &Limits) -> Re
     })
 }
 
+/// A version from the future may mean anything by what it says.
+pub(super) fn check_version(version: MetadataVersion) -> Result<()> {
+    if (MetadataVersion::ENUM_MIN..=MetadataVersion::ENUM_MAX).contains(&version.0) {
+        return Ok(());
+    }
+    let newest = MetadataVersion::V5.0 + 1;
+    let message =
+        format!("version {} of the Arrow format; versions up to {newest} are known", version.0.saturating_add(1));
+    Err(Error::unsupported("format_version", message))
+}
+
 fn missing() -> Error {
     Error::corrupt("bad_message", "a message without its header")
 }
 
+/// Whether buffers are in the other byte order than this machine's.
+pub(super) fn is_turned(schema: arrow::ipc::Schema<'_>) -> bool {
+    !schema.endianness().equals_to_target_endianness()
+}
+
 /// The schema of a file or stream.
 pub(super) fn read_schema(schema: arrow::ipc::Schema<'_>) -> Result<Schema> {
-    if !schema.endianness().equals_to_target_endianness() {
-        return Err(Error::unsupported("big_endian", "the file was written on a machine with the other byte order"));
-    }
     guarded("schema", || {
-        let schema = fb_to_schema(schema);
+        // Field by field: arrow's own function for schemas refuses decimals of the other byte order.
+        let fields: Vec<Field> = schema.fields().into_iter().flatten().map(Field::from).collect();
+        let pairs = schema.custom_metadata().into_iter().flatten();
+        let metadata = pairs.filter_map(|pair| Some((pair.key()?.to_string(), pair.value()?.to_string())));
+        let schema = Schema::new_with_metadata(fields, metadata.collect());
         // Types that cannot be, such as a union without members, show when there is to be an array of them.
         let _ = RecordBatch::new_empty(Arc::new(schema.clone()));
         Ok::<_, Error>(schema)

@@ -13,6 +13,7 @@
 
 mod column;
 mod dictionaries;
+mod endian;
 mod index;
 mod message;
 mod open_file;

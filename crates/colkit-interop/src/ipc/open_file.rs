@@ -74,7 +74,7 @@ impl Open {
         let length = tail.first_chunk().map_or(0, |b| i32::from_le_bytes(*b));
         match u64::try_from(length).ok().and_then(|n| Some((n, at.checked_sub(n)?))) {
             Some((length, start)) if start >= 8 && length > 0 => {
-                Limits::check("the footer", length, self.limits.memory / 4)?;
+                Limits::check_memory("the footer", length, self.limits.memory / 4)?;
                 ByteRange::at(start, length)
             }
             _ => Err(Error::corrupt("block_out_of_range", format!("a footer of {length} bytes")).at(at)),
@@ -87,7 +87,9 @@ impl Open {
             let options = flatbuffers::VerifierOptions { max_tables: 10_000_000, ..Default::default() };
             let footer = arrow::ipc::root_as_footer_with_opts(&options, bytes)
                 .map_err(|e| Error::corrupt("bad_footer", e.to_string()).at(range.start()))?;
+            message::check_version(footer.version())?;
             let schema = footer.schema().ok_or_else(|| Error::corrupt("bad_footer", "there is no schema"))?;
+            let turned = message::is_turned(schema);
             let schema: Schema = message::read_schema(schema)?;
             let mut metadata = schema.metadata.clone();
             for pair in footer.custom_metadata().iter().flatten() {
@@ -95,7 +97,7 @@ impl Open {
                     metadata.entry(key.to_string()).or_insert_with(|| value.to_string());
                 }
             }
-            let mut index = Index::new(Arc::new(schema.with_metadata(metadata)), self.size, &self.limits)?;
+            let mut index = Index::new(Arc::new(schema.with_metadata(metadata)), turned, self.size, &self.limits)?;
             let place = |block: &arrow::ipc::Block, dictionary: bool| {
                 let whole = |n: i64| u64::try_from(n).unwrap_or(u64::MAX);
                 let metadata = ByteRange::at(whole(block.offset()), whole(block.metaDataLength().into()))?;
@@ -114,7 +116,7 @@ impl Open {
                 blocks.push(place(block, false)?);
             }
             let metadata = blocks.iter().map(|b| b.metadata.len()).fold(0, u64::saturating_add);
-            Limits::check("the metadata of all messages", metadata, self.limits.memory / 4)?;
+            Limits::check_memory("the metadata of all messages", metadata, self.limits.memory / 4)?;
             index.properties.push(("version", format!("{:?}", footer.version())));
             index.regions.push(Region::new(ByteRange::between(0, 8), RegionKind::Header, "magic"));
             index.regions.push(Region::new(range, RegionKind::Metadata, "footer"));

@@ -56,10 +56,11 @@ impl Open {
     fn message(&mut self, range: ByteRange, prefix: u64, bytes: &[u8]) -> Result<()> {
         let metadata = bytes.get(usize::try_from(prefix).unwrap_or(usize::MAX)..).unwrap_or_default();
         let (content, body) = message::read(metadata, range.end(), self.size, &self.limits)
-            .map_err(|e| self.located(e).hint("the stream may have been cut"))?;
+            .map_err(|e| if e.code() == "block_out_of_range" { e.hint("the stream may have been cut") } else { e })
+            .map_err(|e| self.located(e))?;
         let name = match (content, &mut self.index) {
-            (Content::Schema(schema), None) => {
-                self.index = Some(Index::new(Arc::new(schema), self.size, &self.limits)?);
+            (Content::Schema(schema, turned), None) => {
+                self.index = Some(Index::new(Arc::new(schema), turned, self.size, &self.limits)?);
                 "schema message"
             }
             (Content::Batch(batch), Some(index)) => {
@@ -111,7 +112,7 @@ impl Machine for Open {
                         return Err(self.located(Error::corrupt("truncated", message)));
                     }
                     self.metadata = self.metadata.saturating_add(range.len());
-                    Limits::check("the metadata of all messages", self.metadata, self.limits.memory / 4)?;
+                    Limits::check_memory("the metadata of all messages", self.metadata, self.limits.memory / 4)?;
                     self.state = State::Metadata(range, prefix);
                     return Ok(Step::Need(vec![range]));
                 }

@@ -2,12 +2,13 @@
 
 use super::column::{Column, ranges};
 use super::index::Index;
+use crate::parts::each_once;
 use crate::regions::layout;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::{
-    Boxed, ByteRange, ColumnRef, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table, check_rows,
-    ready, take_by_scan,
+    Boxed, ByteRange, ColumnRef, Finding, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table,
+    Verified, check_rows, ready, take_by_scan,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ const SPLIT_BYTES: u64 = 8 << 20;
 pub(super) struct IpcTable(Arc<Index>);
 
 impl IpcTable {
-    pub fn new(index: Index) -> Self {
+    pub fn new(mut index: Index) -> Self {
+        index.admit_nulls();
         IpcTable(Arc::new(index))
     }
 
@@ -36,14 +38,7 @@ impl IpcTable {
 
     /// Columns of a projection, each once, with the positions they are wanted at.
     fn chosen(&self, projection: &Projection) -> Result<Vec<(ColumnRef, Vec<usize>)>> {
-        let mut chosen: Vec<(ColumnRef, Vec<usize>)> = Vec::new();
-        for (position, column) in projection.resolve(&self.0.schema)?.into_iter().enumerate() {
-            match chosen.iter_mut().find(|(known, _)| known.index == column.index) {
-                Some((_, positions)) => positions.push(position),
-                None => chosen.push((column, vec![position])),
-            }
-        }
-        Ok(chosen)
+        Ok(each_once(projection.resolve(&self.0.schema)?, |column| column.index))
     }
 }
 
@@ -137,7 +132,16 @@ impl Table for IpcTable {
         take_by_scan(projection.schema(&self.0.schema)?, rows, pieces)
     }
 
+    fn verify(&self) -> Result<Boxed<Verified>> {
+        let columns = self.0.with_nulls.iter().filter_map(|column| self.0.schema.fields().get(*column));
+        let message = "it is said to have no nulls, but has some";
+        let finding = |f: &FieldRef| Finding { part: format!("column {:?}", f.name()), message: message.into() };
+        Ok(ready(columns.map(finding).collect::<Vec<_>>().into()))
+    }
+
     fn layout(&self) -> Result<Boxed<Layout>> {
+        let buffers: usize = self.0.batches.iter().map(|b| b.batch.buffers.len()).sum();
+        self.0.limits.check_regions(self.0.regions.len() + buffers)?;
         let mut regions = self.0.regions.clone();
         for (number, batch) in self.0.batches.iter().enumerate() {
             for (column, field) in self.0.schema.fields().iter().enumerate() {

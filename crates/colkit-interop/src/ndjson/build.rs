@@ -1,14 +1,15 @@
 //! From values in the text to arrays of their type.
 
 use super::cursor::{Cursor, Fault, Kind, Parsed};
-use crate::csv::{parse_float, parse_int};
 use arrow::array::{
     ArrayRef, BooleanBuilder, Decimal128Builder, Float64Builder, Int32Builder, Int64Builder, ListArray, NullArray,
     NullBufferBuilder, StringBuilder, StructArray, UInt64Builder,
 };
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, FieldRef, Fields};
+use colkit_core::cells::{parse_float, parse_int};
 use colkit_core::{Class, Error, Result};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// An error unless values can be read as this type.
@@ -39,32 +40,33 @@ enum Values {
     Decimal(Decimal128Builder),
     Text(StringBuilder),
     List { item: FieldRef, offsets: Vec<i32>, nulls: NullBufferBuilder, items: Box<Column> },
-    Struct { fields: Fields, nulls: NullBufferBuilder, children: Vec<Column> },
+    Struct { fields: Fields, by_name: HashMap<Vec<u8>, usize>, nulls: NullBufferBuilder, children: Vec<Column> },
 }
 
 impl Column {
-    /// A column of a type that [`check_type`] lets pass.
-    pub fn new(data_type: &DataType) -> Self {
+    /// A column of a type that [`check_type`] lets pass, for about so many rows.
+    pub fn new(data_type: &DataType, rows: usize) -> Self {
         let values = match data_type {
-            DataType::Boolean => Values::Bool(BooleanBuilder::new()),
-            DataType::Int32 => Values::Int32(Int32Builder::new()),
-            DataType::Int64 => Values::Int64(Int64Builder::new()),
-            DataType::UInt64 => Values::UInt64(UInt64Builder::new()),
-            DataType::Float64 => Values::Float64(Float64Builder::new()),
+            DataType::Boolean => Values::Bool(BooleanBuilder::with_capacity(rows)),
+            DataType::Int32 => Values::Int32(Int32Builder::with_capacity(rows)),
+            DataType::Int64 => Values::Int64(Int64Builder::with_capacity(rows)),
+            DataType::UInt64 => Values::UInt64(UInt64Builder::with_capacity(rows)),
+            DataType::Float64 => Values::Float64(Float64Builder::with_capacity(rows)),
             DataType::Decimal128(..) => {
-                Values::Decimal(Decimal128Builder::new().with_data_type(DataType::Decimal128(38, 0)))
+                Values::Decimal(Decimal128Builder::with_capacity(rows).with_data_type(DataType::Decimal128(38, 0)))
             }
-            DataType::Utf8 => Values::Text(StringBuilder::new()),
+            DataType::Utf8 => Values::Text(StringBuilder::with_capacity(rows, rows)),
             DataType::List(item) => Values::List {
                 item: item.clone(),
                 offsets: vec![0],
                 nulls: NullBufferBuilder::new(0),
-                items: Box::new(Column::new(item.data_type())),
+                items: Box::new(Column::new(item.data_type(), rows)),
             },
             DataType::Struct(fields) => Values::Struct {
+                by_name: fields.iter().enumerate().map(|(i, f)| (f.name().as_bytes().to_vec(), i)).collect(),
                 fields: fields.clone(),
                 nulls: NullBufferBuilder::new(0),
-                children: fields.iter().map(|f| Column::new(f.data_type())).collect(),
+                children: fields.iter().map(|f| Column::new(f.data_type(), rows)).collect(),
             },
             _ => Values::Null,
         };
@@ -142,8 +144,8 @@ impl Column {
                     .push(end.map_err(|_| Fault { at, error: Error::limit("items of a batch", "2^31", "2^31 - 1") })?);
                 nulls.append_non_null();
             }
-            (Values::Struct { fields, nulls, children }, Kind::Object) => {
-                members(cursor, scratch, fields, children, self.length)?;
+            (Values::Struct { fields, by_name, nulls, children }, Kind::Object) => {
+                members(cursor, scratch, (fields, by_name), children, self.length)?;
                 nulls.append_non_null();
             }
             (_, kind) => return Err(unexpected(cursor, kind, &self.values)),
@@ -167,7 +169,7 @@ impl Column {
                 let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(offsets, vec![0])));
                 Arc::new(ListArray::try_new(item.clone(), offsets, items.finish()?, nulls.finish())?)
             }
-            Values::Struct { fields, nulls, children } => {
+            Values::Struct { fields, nulls, children, .. } => {
                 let children = children.iter_mut().map(Column::finish).collect::<Result<Vec<_>>>()?;
                 Arc::new(StructArray::try_new_with_length(fields.clone(), children, nulls.finish(), length)?)
             }
@@ -179,15 +181,14 @@ impl Column {
 fn members(
     cursor: &mut Cursor<'_>,
     scratch: &mut Vec<u8>,
-    fields: &Fields,
+    (fields, by_name): (&Fields, &HashMap<Vec<u8>, usize>),
     children: &mut [Column],
     length: usize,
 ) -> Parsed<()> {
     let mut expected = 0;
     cursor.object(|cursor, name| {
-        let named = |f: &FieldRef| f.name().as_bytes() == name;
-        let index =
-            if fields.get(expected).is_some_and(named) { Some(expected) } else { fields.iter().position(named) };
+        let at_hand = fields.get(expected).filter(|f| f.name().as_bytes() == name).map(|_| expected);
+        let index = at_hand.or_else(|| by_name.get(name).copied());
         // Members that a given type leaves out.
         let Some((index, child)) = index.and_then(|i| Some((i, children.get_mut(i)?))) else {
             return cursor.skip(scratch);

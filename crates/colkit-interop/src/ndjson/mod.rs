@@ -65,6 +65,10 @@ impl Format for NdjsonFormat {
         looks_like_objects(head, tail)
     }
 
+    fn has_magic(&self) -> bool {
+        false
+    }
+
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
         Box::new(open::Open::new(self.options.clone(), size, &options.limits))
     }
@@ -72,7 +76,7 @@ impl Format for NdjsonFormat {
     fn stores(&self, data_type: &DataType) -> bool {
         match data_type {
             DataType::Int32 | DataType::Float64 | DataType::Boolean | DataType::Utf8 => true,
-            DataType::Int64 => self.options.integers64,
+            DataType::Int64 | DataType::UInt64 => self.options.integers64,
             DataType::List(item) => self.stores(item.data_type()),
             DataType::Struct(fields) => !fields.is_empty() && fields.iter().all(|f| self.stores(f.data_type())),
             _ => false,

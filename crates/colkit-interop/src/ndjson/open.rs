@@ -11,10 +11,11 @@ use super::NdjsonOptions;
 use super::cursor::{Cursor, Kind, Parsed};
 use super::shape::{Members, Surveyor, fields};
 use super::table::{Checkpoint, NdjsonTable, Survey};
-use crate::csv::Window;
+use crate::csv::{RECORD_SHARE, Window};
 use arrow::datatypes::{Field, Schema};
 use bytes::Bytes;
-use colkit_core::{Error, Finding, Limits, Machine, Result, Step, Table, column_index};
+use colkit_core::{ColumnNames, Error, Finding, Limits, Machine, Result, Step, Table};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The longest line there may be: a row's text must fit an array of it.
@@ -34,11 +35,10 @@ pub(super) struct Open {
 
 impl Open {
     pub fn new(options: NdjsonOptions, size: u64, limits: &Limits) -> Self {
-        let whole = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         Open {
             window: Window::new(size, options.pieces.chunk.min(limits.memory / 8), "json_encoding"),
             options,
-            surveyor: Surveyor { limits: (whole(limits.columns), whole(limits.name_bytes)), scratch: Vec::new() },
+            surveyor: Surveyor::new(limits),
             limits: limits.clone(),
             size,
             bom: None,
@@ -72,7 +72,10 @@ impl Open {
     fn survey(&mut self) -> Result<bool> {
         let checkpoint = self.options.pieces.checkpoint.min(self.limits.memory / 64).max(1);
         let due = self.checkpoints.last().map_or(0, |last| last.offset + checkpoint);
-        let most = self.limits.value_bytes.min(LINE_BYTES);
+        let most = self.limits.value_bytes.min(LINE_BYTES).min(self.limits.memory / RECORD_SHARE);
+        let check_length = |length: usize| {
+            Limits::check("a line", length as u64, most).map_err(|e| e.hint("--memory and --limit-value allow more"))
+        };
         let place = self.window.place();
         let mut at = 0;
         let mut rows = 0;
@@ -82,14 +85,14 @@ impl Open {
                 Some(length) => length + 1,
                 None if self.window.at_end() => rest.len(),
                 None => {
-                    Limits::check("a line", rest.len() as u64, most)?;
+                    check_length(rest.len())?;
                     break;
                 }
             };
             if length == 0 || (place.offset + at as u64 >= due && rows > 0) {
                 break;
             }
-            Limits::check("a line", length as u64, most)
+            check_length(length)
                 .map_err(|e| e.at(place.offset + at as u64).part(format!("line {}", place.line_of(at))))?;
             let line = place.bytes.get(..at + length).unwrap_or_default();
             if !is_blank(line.get(at..).unwrap_or_default()) {
@@ -122,8 +125,9 @@ impl Open {
         let mut columns: Vec<Field> =
             fields(&self.members, self.rows, options).iter().map(|f| f.as_ref().clone()).collect();
         let inferred = Schema::new(columns.clone());
+        let known = ColumnNames::new(&inferred);
         for (name, data_type) in &options.schema {
-            let index = column_index(&inferred, name).map_err(|e| e.part("the types given for columns"))?;
+            let index = known.index(name).map_err(|e| e.part("the types given for columns"))?;
             super::build::check_type(data_type).map_err(|e| e.part(format!("column {name:?}")))?;
             if let Some(column) = columns.get_mut(index) {
                 *column = Field::new(name, data_type.clone(), true);
@@ -135,9 +139,9 @@ impl Open {
             }
             columns = given.iter().map(|(name, data_type)| Field::new(name, data_type.clone(), true)).collect();
         }
-        let given =
-            |name: &str| options.schema.iter().chain(options.columns.iter().flatten()).any(|(given, _)| given == name);
-        let mixed = self.members.iter().filter(|(name, shape)| shape.is_mixed() && !given(name));
+        let given = options.schema.iter().chain(options.columns.iter().flatten());
+        let given: HashSet<&str> = given.map(|(name, _)| name.as_str()).collect();
+        let mixed = self.members.iter().filter(|(name, shape)| shape.is_mixed() && !given.contains(name.as_str()));
         let findings = mixed.map(|(name, _)| Finding {
             part: format!("column {name:?}"),
             message: "values of several kinds are read as text: what is not a string, as its JSON".into(),

@@ -50,10 +50,11 @@ impl Rows {
         let mut builders: Vec<(String, Column)> = Vec::new();
         let mut by_name = HashMap::new();
         let mut outputs = Vec::new();
+        let first = scan.batch_rows.min(1024).min(usize::try_from(wanted.end - wanted.start).unwrap_or(usize::MAX));
         for column in columns {
             let Some(field) = survey.schema.fields().get(column.index) else { continue };
             let builder = *by_name.entry(field.name().clone()).or_insert_with(|| {
-                builders.push((field.name().clone(), Column::new(field.data_type())));
+                builders.push((field.name().clone(), Column::new(field.data_type(), first)));
                 builders.len() - 1
             });
             outputs.push(builder);

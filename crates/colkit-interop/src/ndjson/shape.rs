@@ -12,9 +12,9 @@
 
 use super::NdjsonOptions;
 use super::cursor::{Cursor, Fault, Kind, Parsed};
-use crate::csv::parse_float;
 use arrow::datatypes::{DataType, Field, Fields};
-use colkit_core::Error;
+use colkit_core::cells::parse_float;
+use colkit_core::{Error, Limits, Result};
 
 /// A set of kinds of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub(super) struct Shape {
     values: u64,
     /// How many of them were objects.
     objects: u64,
+    /// The number of the object, among those at its place, that it was last seen in.
+    object: u64,
     items: Option<Box<Shape>>,
     members: Members,
 }
@@ -58,6 +60,8 @@ pub(super) struct Shape {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Members {
     list: Vec<(String, Shape)>,
+    /// Objects seen so far.
+    objects: u64,
     by_name: std::collections::HashMap<String, usize>,
 }
 
@@ -71,7 +75,7 @@ impl Members {
     }
 
     /// The member of this name, expected at a position. A new one is added.
-    fn position(&mut self, expected: usize, name: &[u8], limits: (usize, usize), at: usize) -> Parsed<usize> {
+    fn position(&mut self, expected: usize, name: &[u8], known: &mut Known, at: usize) -> Parsed<usize> {
         if self.list.get(expected).is_some_and(|(known, _)| known.as_bytes() == name) {
             return Ok(expected);
         }
@@ -79,13 +83,7 @@ impl Members {
         if let Some(position) = self.by_name.get(name.as_ref()) {
             return Ok(*position);
         }
-        let over = |what, asked: usize, most: usize| Fault { at, error: Error::limit(what, asked, most) };
-        if name.len() > limits.1 {
-            return Err(over("a column name", name.len(), limits.1));
-        }
-        if self.list.len() >= limits.0 {
-            return Err(over("the number of columns", self.list.len() + 1, limits.0));
-        }
+        known.add(&name).map_err(|error| Fault { at, error })?;
         self.by_name.insert(name.clone().into_owned(), self.list.len());
         self.list.push((name.into_owned(), Shape::default()));
         Ok(self.list.len() - 1)
@@ -94,33 +92,43 @@ impl Members {
 
 /// Reads values and adds them to shapes.
 pub(super) struct Surveyor {
-    /// Members of an object, and bytes of a name, at most.
-    pub limits: (usize, usize),
-    pub scratch: Vec<u8>,
+    known: Known,
+    scratch: Vec<u8>,
+}
+
+/// How many members are known, at all places together, and how many there may be.
+struct Known {
+    members: u64,
+    limits: Limits,
+}
+
+impl Known {
+    fn add(&mut self, name: &str) -> Result<()> {
+        self.members += 1;
+        Limits::check("a column name", name.len() as u64, self.limits.name_bytes)?;
+        self.limits.check_columns(self.members)
+    }
 }
 
 impl Surveyor {
+    pub fn new(limits: &Limits) -> Self {
+        Surveyor { known: Known { members: 0, limits: limits.clone() }, scratch: Vec::new() }
+    }
+
     /// Adds the object at the cursor to its members' shapes.
     pub fn object(&mut self, members: &mut Members, cursor: &mut Cursor<'_>) -> Parsed<()> {
-        let mut seen: Vec<usize> = Vec::with_capacity(members.len());
+        members.objects += 1;
         let mut expected = 0;
         cursor.object(|cursor, name| {
             let at = cursor.at();
-            let position = members.position(expected, name, self.limits, at)?;
-            // Members in the usual order come with growing positions, and then need no search.
-            if seen.last().is_some_and(|last| position <= *last) && seen.contains(&position) {
-                let name = String::from_utf8_lossy(name).into_owned();
-                return Err(Fault {
-                    at,
-                    error: Error::corrupt("duplicate_name", format!("a second member called {name:?} in one object")),
-                });
-            }
-            seen.push(position);
+            let position = members.position(expected, name, &mut self.known, at)?;
             expected = position + 1;
-            match members.list.get_mut(position) {
-                Some((_, shape)) => self.value(shape, cursor),
-                None => Ok(()),
+            let Some((name, shape)) = members.list.get_mut(position) else { return Ok(()) };
+            if std::mem::replace(&mut shape.object, members.objects) == members.objects {
+                let message = format!("a second member called {name:?} in one object");
+                return Err(Fault { at, error: Error::corrupt("duplicate_name", message) });
             }
+            self.value(shape, cursor)
         })
     }
 
@@ -229,7 +237,7 @@ mod tests {
 
     fn schema(lines: &[&str]) -> String {
         let mut members = Members::default();
-        let mut surveyor = Surveyor { limits: (100, 100), scratch: Vec::new() };
+        let mut surveyor = Surveyor::new(&Limits::default());
         for line in lines {
             let mut cursor = Cursor::new(line.as_bytes(), 0, 20);
             cursor.kind().unwrap();

@@ -4,8 +4,8 @@ use super::rows::Rows;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use colkit_core::{
-    Boxed, ByteRange, Finding, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table, check_rows,
-    ready, take_by_scan,
+    Boxed, ByteRange, Finding, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table, Verified,
+    check_rows, ready, take_by_scan,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ impl Table for NdjsonTable {
         Ok(ready(Layout::cover(survey.size, regions)))
     }
 
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
-        Ok(ready(self.0.findings.clone()))
+    fn verify(&self) -> Result<Boxed<Verified>> {
+        Ok(ready(self.0.findings.clone().into()))
     }
 }

@@ -6,7 +6,9 @@
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Float16Type, Float32Type, Float64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Error, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, json};
+use colkit_core::{
+    Error, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, first_repeated, json, make_unique,
+};
 
 /// What is collected before it goes to the sink.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -33,11 +35,11 @@ impl NdjsonWriter {
         }
         let mut names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
         if options.rename_duplicates {
-            let renamed = crate::csv::make_unique(&mut names);
+            let renamed = make_unique(&mut names);
             if renamed > 0 {
                 summary.notes.push(format!("{renamed} columns renamed because their names repeat"));
             }
-        } else if let Some((_, name)) = crate::csv::first_repeated(&names) {
+        } else if let Some((_, name)) = first_repeated(&names) {
             return Err(Error::data("duplicate_name", format!("a second column called {name:?}"))
                 .hint("have repeated names renamed (--rename-duplicates)"));
         }

@@ -1,71 +1,96 @@
-//! Reading a column: the push decoder of the parquet crate as a machine.
+//! Reading a column: the push decoder of the parquet crate as a machine, row group after row group.
 
+use super::plan::chunk_range;
+use super::size::{Leaf, batch_rows};
 use super::thrift::check_pages;
+use super::timestamps::{Readers, beyond, wraps};
 use crate::guard::guarded;
 use crate::parts::keep;
 use ::parquet::DecodeResult;
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, RowSelection};
 use ::parquet::arrow::push_decoder::{ParquetPushDecoder, ParquetPushDecoderBuilder};
-use arrow::array::BooleanArray;
+use arrow::array::{ArrayRef, BooleanArray};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::plan::batch_of;
-use colkit_core::{ByteRange, Error, Machine, Result, Step};
+use colkit_core::{ByteRange, Error, Machine, Result, Step, check_values};
 use std::ops::Range;
 
 /// What to read of the file.
 pub(super) struct Wanted {
     pub mask: ProjectionMask,
-    pub groups: Vec<usize>,
-    pub selection: Option<RowSelection>,
+    /// The leaves that the mask keeps.
+    pub leaves: Vec<usize>,
+    /// The row groups, and what to take of them.
+    pub groups: Vec<(usize, Option<RowSelection>)>,
     /// Rows that the decoder gives.
     pub rows: u64,
     /// Which of them are wanted, counted from the first one; sorted.
     pub kept: Vec<Range<u64>>,
     pub batch_rows: usize,
+    pub memory: u64,
+}
+
+/// The file, as its columns see it.
+#[derive(Clone)]
+pub(super) struct File {
+    pub readers: Readers,
+    pub size: u64,
+    /// Whether every page and its header have checksums.
+    pub sealed: bool,
 }
 
 /// Gives the rows of one column.
 pub(super) struct Column {
-    decoder: ParquetPushDecoder,
+    file: File,
+    wanted: Wanted,
     /// What to keep of the column, as many times as it is wanted.
     schema: SchemaRef,
+    /// Row groups started so far.
+    started: usize,
+    decoding: Option<Decoding>,
     asked: Vec<Range<u64>>,
-    /// Rows decoded so far, and in all.
+    /// Rows decoded so far.
     at: u64,
-    rows: u64,
-    kept: Vec<Range<u64>>,
-    size: u64,
     part: String,
 }
 
+/// A row group under way.
+struct Decoding {
+    decoder: ParquetPushDecoder,
+    /// The same in whole seconds, for timestamps that may not fit.
+    seconds: Option<ParquetPushDecoder>,
+}
+
 impl Column {
-    pub fn new(
-        reader: &ArrowReaderMetadata,
-        wanted: Wanted,
-        schema: SchemaRef,
-        size: u64,
-        part: String,
-    ) -> Result<Self> {
-        let decoder = guarded(&part, || {
-            let builder = ParquetPushDecoderBuilder::new_with_metadata(reader.clone())
-                .with_projection(wanted.mask)
-                .with_row_groups(wanted.groups)
-                .with_batch_size(wanted.batch_rows.max(1));
-            match wanted.selection {
-                Some(selection) => builder.with_row_selection(selection).build(),
-                None => builder.build(),
-            }
-        })?;
-        Ok(Column { decoder, schema, asked: Vec::new(), at: 0, rows: wanted.rows, kept: wanted.kept, size, part })
+    pub fn new(file: File, wanted: Wanted, schema: SchemaRef, part: String) -> Self {
+        Column { file, wanted, schema, started: 0, decoding: None, asked: Vec::new(), at: 0, part }
+    }
+
+    /// Starts on the row group under way, from its first row.
+    fn start(&self, group: usize, selection: Option<&RowSelection>, batch_rows: usize) -> Result<Decoding> {
+        let decoder = |reader: &ArrowReaderMetadata| {
+            guarded(&self.part, || {
+                let builder = ParquetPushDecoderBuilder::new_with_metadata(reader.clone())
+                    .with_projection(self.wanted.mask.clone())
+                    .with_row_groups(vec![group])
+                    .with_batch_size(batch_rows.max(1));
+                match selection {
+                    Some(selection) => builder.with_row_selection(selection.clone()).build(),
+                    None => builder.build(),
+                }
+            })
+        };
+        let seconds = self.file.readers.seconds(&self.wanted.leaves).map(decoder).transpose()?;
+        Ok(Decoding { decoder: decoder(&self.file.readers.plain)?, seconds })
     }
 
     fn need(&mut self, ranges: Vec<Range<u64>>) -> Result<Step<Option<RecordBatch>>> {
         let needed: Vec<ByteRange> = ranges.iter().map(|r| ByteRange::between(r.start, r.end)).collect();
-        if let Some(beyond) = needed.iter().find(|r| r.end() > self.size) {
+        if let Some(beyond) = needed.iter().find(|r| r.end() > self.file.size) {
             let message = format!("its data would lie at {beyond}, beyond the end of the file");
             return Err(Error::corrupt("block_out_of_range", message).part(self.part.clone()));
         }
@@ -76,15 +101,35 @@ impl Column {
         Ok(Step::Need(needed))
     }
 
+    /// Checks pages that were asked for: their checksums, and how many rows of them a batch may have.
+    fn check(&self, group: usize, asked: &[Range<u64>], got: &[Bytes]) -> Result<usize> {
+        let chunks =
+            self.file.readers.plain.metadata().row_groups().get(group).map(|g| g.columns()).unwrap_or_default();
+        let mut leaves: Vec<(ByteRange, Leaf<'_>)> = Vec::new();
+        for chunk in self.wanted.leaves.iter().filter_map(|leaf| chunks.get(*leaf)) {
+            leaves.extend(chunk_range(chunk).map(|range| (range, Leaf { chunk, pieces: Vec::new() })));
+        }
+        for (range, bytes) in asked.iter().zip(got) {
+            let pages = check_pages(bytes, range.start, self.file.sealed).map_err(|e| e.part(self.part.clone()))?;
+            let place = ByteRange::between(range.start, range.end);
+            if let Some((_, leaf)) = leaves.iter_mut().find(|(chunk, _)| chunk.contains(place)) {
+                leaf.pieces.push((bytes.clone(), pages));
+            }
+        }
+        let leaves: Vec<Leaf<'_>> = leaves.into_iter().map(|(_, leaf)| leaf).collect();
+        batch_rows(&leaves, self.wanted.batch_rows, self.wanted.memory).map_err(|e| e.part(self.part.clone()))
+    }
+
     /// The rows of a batch that are wanted.
     fn give(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         let here = self.at..self.at + batch.num_rows() as u64;
-        if here.end > self.rows {
+        if here.end > self.wanted.rows {
             return Err(self.miscounted());
         }
         self.at = here.end;
-        let first = self.kept.partition_point(|k| k.end <= here.start);
-        let kept: Vec<&Range<u64>> = self.kept.iter().skip(first).take_while(|k| k.start < here.end).collect();
+        let all = &self.wanted.kept;
+        let first = all.partition_point(|k| k.end <= here.start);
+        let kept: Vec<&Range<u64>> = all.iter().skip(first).take_while(|k| k.start < here.end).collect();
         let whole = matches!(kept.as_slice(), [only] if only.start <= here.start && here.end <= only.end);
         let batch = if whole {
             batch
@@ -94,12 +139,16 @@ impl Column {
             filter_record_batch(&batch, &mask)?
         };
         let rows = batch.num_rows();
-        let Some(array) = batch.columns().first() else {
-            return Err(Error::corrupt("decoder_failed", "a batch without its column").part(self.part.clone()));
-        };
+        let array = self.only(&batch)?;
+        check_values(array).map_err(|e| e.part(self.part.clone()))?;
         let columns = self.schema.fields().iter().map(|f| keep(array, f)).collect::<Result<Vec<_>>>()?;
         batch_of(&self.schema, columns, rows)
             .map_err(|e| Error::corrupt("decoder_failed", e.message().to_string()).part(self.part.clone()))
+    }
+
+    fn only<'a>(&self, batch: &'a RecordBatch) -> Result<&'a ArrayRef> {
+        let missing = || Error::corrupt("decoder_failed", "a batch without its column").part(self.part.clone());
+        batch.columns().first().ok_or_else(missing)
     }
 
     fn miscounted(&self) -> Error {
@@ -112,22 +161,56 @@ impl Machine for Column {
     type Output = Option<RecordBatch>;
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
-        let asked = std::mem::take(&mut self.asked);
-        for (range, bytes) in asked.iter().zip(&got) {
-            check_pages(bytes).map_err(|e| e.part(self.part.clone()).at(range.start))?;
-        }
-        let decoder = &mut self.decoder;
-        let decoded = guarded(&self.part, || {
+        let mut got = got;
+        loop {
+            let Some((group, selection)) = self.wanted.groups.get(self.started) else {
+                return if self.at < self.wanted.rows { Err(self.miscounted()) } else { Ok(Step::Ready(None)) };
+            };
+            let asked = std::mem::take(&mut self.asked);
+            let mut decoding = match self.decoding.take() {
+                Some(decoding) => decoding,
+                None => self.start(*group, selection.as_ref(), self.wanted.batch_rows)?,
+            };
             if !asked.is_empty() {
-                decoder.push_ranges(asked, got)?;
+                let rows = self.check(*group, &asked, &got)?;
+                if rows < self.wanted.batch_rows {
+                    decoding = self.start(*group, selection.as_ref(), rows)?;
+                }
             }
-            decoder.try_decode()
-        })?;
-        match decoded {
-            DecodeResult::NeedsData(ranges) => self.need(ranges),
-            DecodeResult::Data(batch) => Ok(Step::Ready(Some(self.give(batch)?))),
-            DecodeResult::Finished if self.at < self.rows => Err(self.miscounted()),
-            DecodeResult::Finished => Ok(Step::Ready(None)),
+            let bytes = std::mem::take(&mut got);
+            let (decoded, in_seconds) = guarded(&self.part, || {
+                let in_seconds =
+                    decoding.seconds.as_mut().map(|d| decode(d, asked.clone(), bytes.clone())).transpose()?;
+                decode(&mut decoding.decoder, asked, bytes).map(|decoded| (decoded, in_seconds))
+            })?;
+            if let (DecodeResult::Data(batch), Some(DecodeResult::Data(seconds))) = (&decoded, &in_seconds)
+                && batch.columns().iter().zip(seconds.columns()).any(|(a, b)| wraps(a, b))
+            {
+                return Err(beyond().part(self.part.clone()));
+            }
+            match decoded {
+                DecodeResult::NeedsData(ranges) => {
+                    self.decoding = Some(decoding);
+                    return self.need(ranges);
+                }
+                DecodeResult::Data(batch) => {
+                    self.decoding = Some(decoding);
+                    return Ok(Step::Ready(Some(self.give(batch)?)));
+                }
+                DecodeResult::Finished => self.started += 1,
+            }
         }
     }
+}
+
+/// Takes in what was asked for and goes on.
+fn decode(
+    decoder: &mut ParquetPushDecoder,
+    asked: Vec<Range<u64>>,
+    got: Vec<Bytes>,
+) -> ::parquet::errors::Result<DecodeResult<RecordBatch>> {
+    if !asked.is_empty() {
+        decoder.push_ranges(asked, got)?;
+    }
+    decoder.try_decode()
 }

@@ -9,15 +9,20 @@
 //! file (`open`). Row groups, and with a page index single pages, that a condition rules out are left out (`prune`).
 //! What is read is planned from the same numbers (`plan`); the pages themselves are decoded by the parquet crate's
 //! push decoder, which asks for ranges as our machines do (`column`). Structures are checked before it reads them
-//! (`thrift`, `depth`).
+//! (`thrift`, `depth`), and so is how much memory pages will take (`size`, `delta`). What we write has a checksum for every byte (`checksums`, `pages`).
 
+mod checksums;
 mod column;
+mod delta;
 mod depth;
 mod open;
+mod pages;
 mod plan;
 mod prune;
+mod size;
 mod table;
 mod thrift;
+mod timestamps;
 mod write;
 
 use arrow::datatypes::{DataType, SchemaRef};

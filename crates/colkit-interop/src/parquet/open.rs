@@ -6,15 +6,16 @@
 //! ```
 //!
 //! Every chunk and every page must lie between the first magic and the footer. A page index that does not fit the
-//! file is not used, and `verify` says so.
+//! file, or its checksum, is not used, and `verify` says so.
 
 use super::MAGIC;
+use super::checksums::Seal;
 use super::plan::chunk_range;
 use super::table::ParquetTable;
 use super::thrift::{COLUMN_INDEX, OFFSET_INDEX, check, damaged};
+use super::timestamps::Readers;
 use crate::guard::guarded;
 use ::parquet::DecodeResult;
-use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use ::parquet::file::metadata::{
     ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
 };
@@ -29,19 +30,21 @@ pub(super) struct Open {
     size: u64,
     limits: Limits,
     state: State,
+    seal: Option<Seal>,
     findings: Vec<Finding>,
 }
 
 enum State {
     Start,
     Tail,
-    Footer(ByteRange),
+    /// Where it lies, and what comes after it.
+    Footer(ByteRange, Bytes),
     PageIndex(Box<ParquetMetaData>, ByteRange, ByteRange),
 }
 
 impl Open {
     pub fn new(size: u64, options: &ReadOptions) -> Self {
-        Open { size, limits: options.limits.clone(), state: State::Start, findings: Vec::new() }
+        Open { size, limits: options.limits.clone(), state: State::Start, seal: None, findings: Vec::new() }
     }
 
     fn footer_range(&self, tail: &[u8]) -> Result<ByteRange> {
@@ -59,7 +62,7 @@ impl Open {
         match at.checked_sub(length) {
             Some(start) if start >= MAGIC.len() as u64 => {
                 // Parsed, a footer takes several times its bytes.
-                Limits::check("the footer", length.saturating_mul(4), self.limits.memory)?;
+                Limits::check_memory("the footer", length.saturating_mul(4), self.limits.memory)?;
                 ByteRange::at(start, length)
             }
             _ => {
@@ -74,7 +77,7 @@ impl Open {
         let metadata =
             guarded("footer", || ParquetMetaDataReader::decode_metadata(bytes)).map_err(|e| e.at(range.start()))?;
         let columns = metadata.file_metadata().schema_descr().num_columns();
-        Limits::check("the number of columns", columns as u64, self.limits.columns)?;
+        self.limits.check_columns(columns as u64)?;
         let mut rows = 0u64;
         for (number, group) in metadata.row_groups().iter().enumerate() {
             let part = format!("row group {number}");
@@ -139,7 +142,8 @@ impl Open {
     fn read_page_index(&mut self, metadata: ParquetMetaData, at: ByteRange, bytes: &Bytes) -> ParquetMetaData {
         let plain = metadata.clone();
         let size = self.size;
-        let checked = check_index(&metadata, at, bytes);
+        let checked = self.seal.map_or(Ok(()), |seal| seal.check_index(bytes));
+        let checked = checked.and_then(|()| check_index(&metadata, at, bytes));
         let read = checked.and_then(|()| {
             guarded("page index", move || {
                 let mut decoder = ParquetMetaDataPushDecoder::try_new_with_metadata(size, metadata)?
@@ -162,9 +166,9 @@ impl Open {
     }
 
     fn finish(&mut self, metadata: ParquetMetaData, footer: ByteRange) -> Result<Step<Arc<dyn Table>>> {
-        let reader = guarded("schema", || ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()))?;
+        let readers = Readers::new(metadata)?;
         let findings = std::mem::take(&mut self.findings);
-        Ok(Step::Ready(Arc::new(ParquetTable::new(reader, self.size, footer, findings))))
+        Ok(Step::Ready(Arc::new(ParquetTable::new(readers, self.size, footer, self.seal, findings))))
     }
 }
 
@@ -232,13 +236,16 @@ impl Machine for Open {
             }
             State::Tail => {
                 let range = self.footer_range(&first)?;
-                self.state = State::Footer(range);
+                self.state = State::Footer(range, first);
                 Ok(Step::Need(vec![range]))
             }
-            State::Footer(footer) => {
+            State::Footer(footer, tail) => {
+                self.seal = Seal::read(&first, &tail, footer)?;
                 let metadata = self.read_footer(&first, footer)?;
                 match self.page_index(&metadata, footer.start()) {
                     Some(range) => {
+                        // A checksum covers all of the index.
+                        let range = self.seal.map_or(range, |seal| seal.index);
                         self.state = State::PageIndex(Box::new(metadata), range, footer);
                         Ok(Step::Need(vec![range]))
                     }

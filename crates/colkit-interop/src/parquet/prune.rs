@@ -3,55 +3,13 @@
 use super::plan::Plan;
 use ::parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use arrow::array::{Array, ArrayRef, AsArray, StringArray, UInt64Array};
-use arrow::compute::{CastOptions, cast, cast_with_options};
-use arrow::datatypes::{
-    DataType, Decimal128Type, Field, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Schema,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use colkit_core::{ColumnStatistics, Predicate, Value};
+use arrow::array::{Array, ArrayRef, UInt64Array};
+use arrow::datatypes::{DataType, Field, Schema};
+use colkit_core::{BoundPredicate, ColumnStatistics, Value};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Runs of rows that a condition leaves between them fewer rows than this are read as one.
 const WORTH_SKIPPING: u64 = 1024;
-
-/// The condition with what it says about dates, times and decimals as the whole numbers the file stores them as, so
-/// that it can be compared with bounds. The literal is read as it is when rows are compared.
-pub(super) fn in_stored_numbers(predicate: &Predicate, schema: &Schema) -> Predicate {
-    let typed = |column: usize, value: &Value| {
-        let data_type = schema.fields().get(column).map(|f| f.data_type()).filter(|t| is_stored_number(t));
-        data_type.and_then(|t| stored_number(value, t)).unwrap_or_else(|| value.clone())
-    };
-    let all = |of: &[Predicate]| of.iter().map(|p| in_stored_numbers(p, schema)).collect();
-    match predicate {
-        Predicate::Compare { column, op, value } => Predicate::compare(*column, *op, typed(*column, value)),
-        Predicate::In { column, values } => {
-            Predicate::In { column: *column, values: values.iter().map(|v| typed(*column, v)).collect() }
-        }
-        Predicate::IsNull { column } => Predicate::IsNull { column: *column },
-        Predicate::And(of) => Predicate::And(all(of)),
-        Predicate::Or(of) => Predicate::Or(all(of)),
-        Predicate::Not(p) => Predicate::Not(Box::new(in_stored_numbers(p, schema))),
-    }
-}
-
-fn is_stored_number(data_type: &DataType) -> bool {
-    data_type.is_temporal() && !matches!(data_type, DataType::Interval(_))
-        || matches!(data_type, DataType::Decimal128(..))
-}
-
-/// A literal as the number that stands for it.
-fn stored_number(value: &Value, data_type: &DataType) -> Option<Value> {
-    let text = match value {
-        Value::Text(text) => text.clone(),
-        Value::Int(_) | Value::Float(_) => value.to_string(),
-        _ => return None,
-    };
-    let text: ArrayRef = Arc::new(StringArray::from(vec![text]));
-    let strict = CastOptions { safe: false, ..CastOptions::default() };
-    value_at(&cast_with_options(&text, data_type, &strict).ok()?, 0)
-}
 
 /// What is known about the columns of a table.
 pub(super) struct Known<'a> {
@@ -88,6 +46,7 @@ impl<'a> Known<'a> {
             max: bound(converter.row_group_maxes([group]).ok()),
             null_count: statistics.null_count_opt(),
             exact: statistics.min_is_exact() && statistics.max_is_exact() && trusted,
+            nan_free: false,
         })
     }
 
@@ -104,6 +63,7 @@ impl<'a> Known<'a> {
                     max: pick(before.max, next.max, std::cmp::Ordering::is_ge),
                     null_count: before.null_count.zip(next.null_count).and_then(|(a, b)| a.checked_add(b)),
                     exact: before.exact && next.exact,
+                    nan_free: false,
                 },
             });
         }
@@ -111,7 +71,13 @@ impl<'a> Known<'a> {
     }
 
     /// The runs of these rows of a row group that may hold a match, going by the page index.
-    pub fn runs(&self, plan: &Plan<'a>, group: usize, rows: &Range<u64>, predicate: &Predicate) -> Vec<Range<u64>> {
+    pub fn runs(
+        &self,
+        plan: &Plan<'a>,
+        group: usize,
+        rows: &Range<u64>,
+        predicate: &BoundPredicate,
+    ) -> Vec<Range<u64>> {
         let of = plan.group_rows(group);
         let columns: Vec<PageBounds> =
             predicate.columns().into_iter().filter_map(|c| self.page_bounds(plan, group, c)).collect();
@@ -177,7 +143,7 @@ impl PageBounds {
             min: value_at(&self.mins, page),
             max: value_at(&self.maxes, page),
             null_count: self.nulls.is_valid(page).then(|| self.nulls.value(page)),
-            exact: false,
+            ..ColumnStatistics::default()
         }
     }
 }
@@ -195,42 +161,7 @@ fn pick(a: Option<Value>, b: Option<Value>, first: fn(std::cmp::Ordering) -> boo
     Some(if first(ordering) { a } else { b })
 }
 
-/// A bound as a value; `None` if it is missing, NaN, or of a type that has no bounds worth using.
+/// A bound as a value; `None` if it is missing or NaN.
 fn value_at(array: &ArrayRef, row: usize) -> Option<Value> {
-    if row >= array.len() || array.is_null(row) {
-        return None;
-    }
-    Some(match array.data_type() {
-        DataType::Boolean => Value::Bool(array.as_boolean().value(row)),
-        DataType::Int8 => Value::Int(array.as_primitive::<Int8Type>().value(row).into()),
-        DataType::Int16 => Value::Int(array.as_primitive::<Int16Type>().value(row).into()),
-        DataType::Int32 => Value::Int(array.as_primitive::<Int32Type>().value(row).into()),
-        DataType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row).into()),
-        DataType::UInt8 => Value::Int(array.as_primitive::<UInt8Type>().value(row).into()),
-        DataType::UInt16 => Value::Int(array.as_primitive::<UInt16Type>().value(row).into()),
-        DataType::UInt32 => Value::Int(array.as_primitive::<UInt32Type>().value(row).into()),
-        DataType::UInt64 => Value::Int(array.as_primitive::<UInt64Type>().value(row).into()),
-        DataType::Float32 => not_nan(array.as_primitive::<Float32Type>().value(row).into())?,
-        DataType::Float64 => not_nan(array.as_primitive::<Float64Type>().value(row))?,
-        t if is_stored_number(t) => Value::Int(raw_number(array, row)?),
-        DataType::Utf8 => Value::Text(array.as_string::<i32>().value(row).into()),
-        DataType::LargeUtf8 => Value::Text(array.as_string::<i64>().value(row).into()),
-        DataType::Utf8View => Value::Text(array.as_string_view().value(row).into()),
-        _ => return None,
-    })
-}
-
-/// The number that stands for a date, a time or a decimal.
-fn raw_number(array: &ArrayRef, row: usize) -> Option<i128> {
-    let number = match array.data_type() {
-        DataType::Decimal128(..) => return Some(array.as_primitive::<Decimal128Type>().value(row)),
-        DataType::Date32 | DataType::Time32(_) => cast(array, &DataType::Int32).ok()?,
-        _ => array.clone(),
-    };
-    let number = cast(&number, &DataType::Int64).ok()?;
-    number.is_valid(row).then(|| number.as_primitive::<Int64Type>().value(row).into())
-}
-
-fn not_nan(value: f64) -> Option<Value> {
-    (!value.is_nan()).then_some(Value::Float(value))
+    Value::of_row(array, row).filter(|v| !matches!(v, Value::Float(x) if x.is_nan()))
 }

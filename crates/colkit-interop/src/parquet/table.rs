@@ -1,11 +1,13 @@
 //! An open Parquet file.
 
 use super::MAGIC;
-use super::column::{Column, Wanted};
+use super::checksums::Seal;
+use super::column::{Column, File, Wanted};
 use super::plan::{Plan, chunk_range, leaves_by_column, leaves_of};
-use super::prune::{Known, in_stored_numbers};
+use super::prune::Known;
+use super::timestamps::Readers;
+use crate::parts::each_once;
 use crate::regions::layout;
-use ::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use ::parquet::file::metadata::ParquetMetaData;
 use arrow::array::UInt64Array;
 use arrow::compute::{concat_batches, take_record_batch};
@@ -14,9 +16,10 @@ use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::plan::batch_of;
 use colkit_core::{
-    Boxed, ByteRange, ColumnRef, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine, Projection, Region,
-    RegionKind, Result, Scan, SideBySide, Split, Step, Table, check_rows, ready,
+    Boxed, ByteRange, Checksums, ColumnRef, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine,
+    Projection, Region, RegionKind, Result, Scan, SideBySide, Split, Step, Table, Verified, check_rows, ready,
 };
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,10 +27,11 @@ use std::sync::Arc;
 const SPLIT_BYTES: u64 = 2 << 20;
 
 pub(super) struct ParquetTable {
-    reader: ArrowReaderMetadata,
+    file: File,
     schema: SchemaRef,
     size: u64,
     footer: ByteRange,
+    seal: Option<Seal>,
     findings: Vec<Finding>,
     /// The first row of every row group, and the number of rows.
     starts: Vec<u64>,
@@ -43,19 +47,20 @@ struct Chosen {
 }
 
 impl ParquetTable {
-    pub fn new(reader: ArrowReaderMetadata, size: u64, footer: ByteRange, findings: Vec<Finding>) -> Self {
-        let schema = reader.schema().clone();
+    pub fn new(readers: Readers, size: u64, footer: ByteRange, seal: Option<Seal>, findings: Vec<Finding>) -> Self {
+        let schema = readers.plain.schema().clone();
         let mut starts = vec![0];
-        for group in reader.metadata().row_groups() {
+        for group in readers.plain.metadata().row_groups() {
             let rows = u64::try_from(group.num_rows()).unwrap_or(0);
             starts.push(starts.last().copied().unwrap_or(0) + rows);
         }
-        let leaves = leaves_by_column(reader.metadata(), schema.fields().len());
-        ParquetTable { reader, schema, size, footer, findings, starts, leaves }
+        let leaves = leaves_by_column(readers.plain.metadata(), schema.fields().len());
+        let file = File { readers, size, sealed: seal.is_some() };
+        ParquetTable { file, schema, size, footer, seal, findings, starts, leaves }
     }
 
     fn metadata(&self) -> &ParquetMetaData {
-        self.reader.metadata()
+        self.file.readers.plain.metadata()
     }
 
     fn plan(&self) -> Plan<'_> {
@@ -67,20 +72,13 @@ impl ParquetTable {
     }
 
     fn chosen(&self, projection: &Projection) -> Result<Vec<Chosen>> {
-        let mut chosen: Vec<Chosen> = Vec::new();
-        for (position, column) in projection.resolve(&self.schema)?.into_iter().enumerate() {
-            if let Some(known) = chosen.iter_mut().find(|c| c.column == column) {
-                known.positions.push(position);
-                continue;
-            }
-            let Some((field, leaves)) = self.schema.fields().get(column.index).zip(self.leaves.get(column.index))
-            else {
-                continue;
-            };
+        let once = each_once(projection.resolve(&self.schema)?, ColumnRef::clone);
+        let chosen = once.into_iter().filter_map(|(column, positions)| {
+            let (field, leaves) = self.schema.fields().get(column.index).zip(self.leaves.get(column.index))?;
             let leaves = leaves_of(&column, field.data_type(), leaves);
-            chosen.push(Chosen { column, leaves, positions: vec![position] });
-        }
-        Ok(chosen)
+            Some(Chosen { column, leaves, positions })
+        });
+        Ok(chosen.collect())
     }
 
     /// Rows per batch such that a batch of the column stays within its bytes, as far as the footer knows.
@@ -110,14 +108,15 @@ impl ParquetTable {
             groups.dedup();
             let wanted = Wanted {
                 mask: plan.mask(&chosen.leaves),
-                selection: plan.selection(&groups, &decoded),
                 rows: decoded.iter().map(|r| r.end - r.start).sum(),
                 kept,
                 batch_rows: self.batch_rows(&groups, &chosen.leaves, scan),
-                groups,
+                memory: scan.memory,
+                groups: groups.into_iter().map(|group| (group, plan.selection(&[group], &decoded))).collect(),
+                leaves: chosen.leaves,
             };
             let name = self.schema.fields().get(chosen.column.index).map_or("", |f| f.name());
-            let column = Column::new(&self.reader, wanted, schema, self.size, format!("column {name:?}"))?;
+            let column = Column::new(self.file.clone(), wanted, schema, format!("column {name:?}"));
             lanes.push(Lane { columns: chosen.positions, machine: Box::new(column) });
         }
         Ok(lanes)
@@ -128,7 +127,6 @@ impl ParquetTable {
         let (plan, known) = (self.plan(), self.known());
         let chosen = self.chosen(&scan.projection)?;
         let leaves: Vec<usize> = chosen.iter().flat_map(|c| c.leaves.iter().copied()).collect();
-        let predicate = scan.predicate.as_ref().map(|p| in_stored_numbers(p, &self.schema));
         // Up to four splits are under way at once.
         let budget = (scan.memory / 16).max(1 << 20);
         let mut splits: Vec<(Split, u64)> = Vec::new();
@@ -136,7 +134,7 @@ impl ParquetTable {
             let Some(metadata) = self.metadata().row_groups().get(group) else { continue };
             let of = plan.group_rows(group);
             let of = of.start.max(rows.start)..of.end.min(rows.end);
-            let runs = match &predicate {
+            let runs = match &scan.predicate {
                 None => vec![of],
                 Some(p) if !p.may_match(&|column| known.of_group(metadata, column)) => continue,
                 Some(p) => known.runs(&plan, group, &of, p),
@@ -201,6 +199,9 @@ impl Table for ParquetTable {
             _ => "none",
         };
         properties.push(("page index", index.to_string()));
+        if self.seal.is_some() {
+            properties.push(("checksums", "of every byte".to_string()));
+        }
         properties
     }
 
@@ -252,10 +253,15 @@ impl Table for ParquetTable {
             ),
         ];
         let plan = self.plan();
+        let owners: HashMap<usize, usize> = self
+            .leaves
+            .iter()
+            .enumerate()
+            .flat_map(|(column, of)| of.clone().map(move |leaf| (leaf, column)))
+            .collect();
         for (number, group) in self.metadata().row_groups().iter().enumerate() {
             for (leaf, chunk) in group.columns().iter().enumerate() {
-                let column = self.leaves.iter().position(|l| l.contains(&leaf));
-                let Some((range, column)) = chunk_range(chunk).zip(column) else { continue };
+                let Some((range, &column)) = chunk_range(chunk).zip(owners.get(&leaf)) else { continue };
                 let path = chunk.column_path().string();
                 let codec = format!("{:?}", chunk.compression_codec()).to_ascii_lowercase();
                 let encodings: Vec<String> = chunk.encodings().map(|e| format!("{e}")).collect();
@@ -286,8 +292,8 @@ impl Table for ParquetTable {
         Ok(ready(layout(self.size, regions)))
     }
 
-    fn verify(&self) -> Result<Boxed<Vec<Finding>>> {
-        Ok(Box::new(CheckHead(self.findings.clone())))
+    fn verify(&self) -> Result<Boxed<Verified>> {
+        Ok(Box::new(CheckRest { seal: self.seal, findings: self.findings.clone() }))
     }
 }
 
@@ -345,17 +351,27 @@ impl Machine for Take {
     }
 }
 
-/// The magic at the start, which nothing else reads.
-struct CheckHead(Vec<Finding>);
+/// Checks what reading all rows does not: the magic at the start, and a page index that is not used.
+struct CheckRest {
+    seal: Option<Seal>,
+    findings: Vec<Finding>,
+}
 
-impl Machine for CheckHead {
-    type Output = Vec<Finding>;
+impl Machine for CheckRest {
+    type Output = Verified;
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
-        match got.first() {
-            None => Ok(Step::Need(vec![ByteRange::between(0, MAGIC.len() as u64)])),
-            Some(head) if head.as_ref() == MAGIC => Ok(Step::Ready(std::mem::take(&mut self.0))),
-            Some(_) => Err(Error::corrupt("bad_magic", "expected \"PAR1\" at the start").at(0)),
+        let Some((head, rest)) = got.split_first() else {
+            let head = ByteRange::between(0, MAGIC.len() as u64);
+            return Ok(Step::Need([Some(head), self.seal.map(|s| s.index)].into_iter().flatten().collect()));
+        };
+        if head.as_ref() != MAGIC {
+            return Err(Error::corrupt("bad_magic", "expected \"PAR1\" at the start").at(0));
         }
+        if let (Some(seal), [index]) = (&self.seal, rest) {
+            seal.check_index(index)?;
+        }
+        let checksums = if self.seal.is_some() { Checksums::All } else { Checksums::None };
+        Ok(Step::Ready(Verified { findings: std::mem::take(&mut self.findings), ..Verified::by(checksums) }))
     }
 }

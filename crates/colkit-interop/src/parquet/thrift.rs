@@ -11,7 +11,9 @@
 //! types    1, 2 true, false  3 byte  4, 5, 6 varint  7 eight bytes  8 length, bytes  9, 10 list  11 map  12 struct  13 uuid
 //! ```
 
+use super::checksums::is_sealed_page_header;
 use colkit_core::{Error, Result};
+use std::ops::Range;
 
 /// What a field holds.
 #[derive(Clone, Copy)]
@@ -132,29 +134,28 @@ pub(super) const FOOTER: Fields = &[
     (9, Bytes),
 ];
 
+const PAGE_KIND: i16 = 1;
+const PAGE_UNPACKED: i16 = 2;
 const PAGE_SIZE: i16 = 3;
+pub(super) const PAGE_CRC: i16 = 4;
+const DATA_PAGE: i16 = 5;
+const DICTIONARY_PAGE: i16 = 7;
+const DATA_PAGE_V2: i16 = 8;
+
+const DATA_PAGE_HEADER: Fields = &[(1, Number), (2, Number), (3, Number), (4, Number), (5, STATISTICS)];
+const DICTIONARY_PAGE_HEADER: Fields = &[(1, Number), (2, Number), (3, Truth)];
+const DATA_PAGE_HEADER_V2: Fields =
+    &[(1, Number), (2, Number), (3, Number), (4, Number), (5, Number), (6, Number), (7, Truth), (8, STATISTICS)];
 
 const PAGE_HEADER: Fields = &[
-    (1, Number),
-    (2, Number),
+    (PAGE_KIND, Number),
+    (PAGE_UNPACKED, Number),
     (PAGE_SIZE, Number),
-    (4, Number),
-    (5, Struct(&[(1, Number), (2, Number), (3, Number), (4, Number), (5, STATISTICS)])),
+    (PAGE_CRC, Number),
+    (DATA_PAGE, Struct(DATA_PAGE_HEADER)),
     (6, NOTHING),
-    (7, Struct(&[(1, Number), (2, Number), (3, Truth)])),
-    (
-        8,
-        Struct(&[
-            (1, Number),
-            (2, Number),
-            (3, Number),
-            (4, Number),
-            (5, Number),
-            (6, Number),
-            (7, Truth),
-            (8, STATISTICS),
-        ]),
-    ),
+    (DICTIONARY_PAGE, Struct(DICTIONARY_PAGE_HEADER)),
+    (DATA_PAGE_V2, Struct(DATA_PAGE_HEADER_V2)),
 ];
 
 pub(super) const COLUMN_INDEX: Fields =
@@ -167,16 +168,61 @@ pub(super) fn check(bytes: &[u8], fields: Fields) -> Result<()> {
     Walk { bytes }.fields(fields, UNKNOWN_LEVELS).ok_or_else(|| damaged("a structure"))
 }
 
-/// Refuses pages, one after another, if one of their headers is none.
-pub(super) fn check_pages(mut bytes: &[u8]) -> Result<()> {
+/// What the header of a page says. Numbers are claims; those below zero are 0.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PageHead {
+    pub kind: PageKind,
+    /// Bytes of its body when unpacked.
+    pub unpacked: u64,
+    /// Values, or in lists items and lists without any.
+    pub values: u64,
+    pub encoding: u64,
+    /// Bytes at the start of its body that are never packed.
+    pub levels: u64,
+    /// Where its body lies among the bytes of all pages.
+    pub body: Range<usize>,
+    /// Bytes of its body, which follows.
+    size: Option<usize>,
+    crc: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum PageKind {
+    Data,
+    Dictionary,
+    /// An index, or a kind that nobody knows: no values come from it.
+    #[default]
+    Other,
+}
+
+/// The headers of pages that lie one after another, from byte `start` of the file on. Refused if one of them is none, if a body does not match its
+/// checksum, and if a header that should have a checksum has none or a wrong one.
+pub(super) fn check_pages(all: &[u8], start: u64, sealed: bool) -> Result<Vec<PageHead>> {
+    let mut pages = Vec::new();
+    let mut bytes = all;
     while !bytes.is_empty() {
+        let at = start.saturating_add((all.len() - bytes.len()) as u64);
         let mut walk = Walk { bytes };
-        let size = walk.page_header().ok_or_else(|| damaged("a page header"))?;
+        let head = walk.page_header();
+        let header = bytes.get(..bytes.len() - walk.bytes.len()).unwrap_or_default();
+        if sealed && !is_sealed_page_header(header) {
+            return Err(Error::corrupt("checksum_mismatch", "the checksum of a page header is wrong").at(at));
+        }
+        let head = head.ok_or_else(|| damaged("a page header").at(at))?;
         // A size that cannot be is the decoder's to refuse.
-        let Some(rest) = usize::try_from(size).ok().and_then(|size| walk.bytes.get(size..)) else { return Ok(()) };
+        let Some((body, rest)) = head.size.and_then(|size| walk.bytes.split_at_checked(size)) else {
+            pages.push(head);
+            break;
+        };
+        let wrong = head.crc.map_or(sealed, |crc| crc != crc32fast::hash(body));
+        if wrong {
+            return Err(Error::corrupt("checksum_mismatch", "the checksum of a page is wrong").at(at));
+        }
+        let start = all.len() - walk.bytes.len();
+        pages.push(PageHead { body: start..start + body.len(), ..head });
         bytes = rest;
     }
-    Ok(())
+    Ok(pages)
 }
 
 pub(super) fn damaged(what: &str) -> Error {
@@ -193,16 +239,44 @@ pub(super) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The size of a page.
-    fn page_header(&mut self) -> Option<i64> {
-        let (mut last, mut size) = (0, -1);
+    fn page_header(&mut self) -> Option<PageHead> {
+        let (mut last, mut head) = (0, PageHead::default());
+        let claim = |number: i64| u64::try_from(number).unwrap_or(0);
         while let Some((number, kind)) = self.field(&mut last)? {
             match (number, kind) {
-                (PAGE_SIZE, 4..=6) => size = self.zigzag()?,
+                (PAGE_UNPACKED, 4..=6) => head.unpacked = claim(self.zigzag()?),
+                (PAGE_SIZE, 4..=6) => head.size = usize::try_from(self.zigzag()?).ok(),
+                (PAGE_CRC, 4..=6) => head.crc = Some(i32::try_from(self.zigzag()?).ok()?.cast_unsigned()),
+                (DATA_PAGE, STRUCT) => {
+                    let [values, encoding, ..] = self.numbers(DATA_PAGE_HEADER)?.map(claim);
+                    head = PageHead { kind: PageKind::Data, values, encoding, ..head };
+                }
+                (DICTIONARY_PAGE, STRUCT) => {
+                    let [values, encoding, ..] = self.numbers(DICTIONARY_PAGE_HEADER)?.map(claim);
+                    head = PageHead { kind: PageKind::Dictionary, values, encoding, ..head };
+                }
+                (DATA_PAGE_V2, STRUCT) => {
+                    let [values, _, _, encoding, first, second] = self.numbers(DATA_PAGE_HEADER_V2)?.map(claim);
+                    let levels = first.saturating_add(second);
+                    head = PageHead { kind: PageKind::Data, values, encoding, levels, ..head };
+                }
                 _ => self.value(number, kind, PAGE_HEADER, UNKNOWN_LEVELS)?,
             }
         }
-        Some(size)
+        Some(head)
+    }
+
+    /// The numbers in the first six fields of a structure.
+    fn numbers(&mut self, known: Fields) -> Option<[i64; 6]> {
+        let (mut last, mut numbers) = (0, [0; 6]);
+        while let Some((number, kind)) = self.field(&mut last)? {
+            let wanted = usize::try_from(number - 1).ok().and_then(|at| numbers.get_mut(at));
+            match (wanted, kind) {
+                (Some(wanted), 4..=6) => *wanted = self.zigzag()?,
+                _ => self.value(number, kind, known, UNKNOWN_LEVELS)?,
+            }
+        }
+        Some(numbers)
     }
 
     /// The next field of a struct, its number and type; `None` at its end.
@@ -262,7 +336,7 @@ impl Walk<'_> {
         Some((count, head & 15))
     }
 
-    fn skip(&mut self, kind: u8, levels: u32) -> Option<()> {
+    pub fn skip(&mut self, kind: u8, levels: u32) -> Option<()> {
         let below = levels.checked_sub(1)?;
         match kind {
             1 | 2 => {}
@@ -349,19 +423,19 @@ mod tests {
     #[test]
     fn pages_follow_each_other() {
         let pages = [PAGE, PAGE].concat();
-        check_pages(&pages).unwrap();
-        check_pages(b"").unwrap();
+        check_pages(&pages, 0, false).unwrap();
+        check_pages(b"", 0, false).unwrap();
         for cut in 1..PAGE.len() - 2 {
-            assert!(check_pages(&PAGE[..cut]).is_err(), "cut to {cut}");
+            assert!(check_pages(&PAGE[..cut], 0, false).is_err(), "cut to {cut}");
         }
     }
 
     #[test]
     fn what_takes_no_bytes_is_refused() {
         // Fields that nobody knows: 2^31 - 1 booleans, as a list and as a map; then ten numbers.
-        assert!(check_pages(b"\x09\xc8\x01\xf1\xff\xff\xff\xff\x07\x00").is_err());
-        assert!(check_pages(b"\x0b\xc8\x01\xff\xff\xff\xff\x07\x11\x00").is_err());
-        check_pages(b"\x09\xc8\x01\xa5\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x00").unwrap();
+        assert!(check_pages(b"\x09\xc8\x01\xf1\xff\xff\xff\xff\x07\x00", 0, false).is_err());
+        assert!(check_pages(b"\x0b\xc8\x01\xff\xff\xff\xff\x07\x11\x00", 0, false).is_err());
+        check_pages(b"\x09\xc8\x01\xa5\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x00", 0, false).unwrap();
     }
 
     #[test]

@@ -2,25 +2,30 @@
 //! memory allows.
 
 use super::ParquetCompression;
+use super::checksums::seal_footer;
+use super::pages::{NewPages, Pages};
 use super::plan::leaf_count;
 use crate::guard::guarded;
 use crate::sink::SinkWriter;
 use ::parquet::arrow::ArrowWriter;
-use ::parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
+use ::parquet::arrow::arrow_writer::{
+    ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves,
+};
 use ::parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::ColumnPath;
 use arrow::array::{Array, ArrayRef};
-use arrow::compute::{can_cast_types, cast};
-use arrow::datatypes::{DataType, Field, FieldRef, IntervalUnit, Schema, SchemaRef};
+use arrow::compute::{CastOptions, can_cast_types, cast_with_options};
+use arrow::datatypes::{DataType, Field, FieldRef, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use arrow::record_batch::RecordBatch;
 use arrow::row::{RowConverter, SortField};
 use colkit_core::drive::parallel;
 use colkit_core::plan::batch_of;
-use colkit_core::{Class, Error, Result, Sink, TableWriter, WriteOptions, WriteSummary};
+use colkit_core::{Class, Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, check_values};
 use std::collections::HashSet;
+use std::io::Write;
 use std::sync::Arc;
 
 /// Rows of a row group at most.
@@ -28,6 +33,9 @@ const GROUP_ROWS: usize = 1 << 20;
 
 /// Rows of the first batch that are looked at to see whether values repeat.
 const SAMPLE_ROWS: usize = 1024;
+
+/// What the encoder of a column reserves for a dictionary before there are any values.
+const EMPTY_DICTIONARY: u64 = 64 << 10;
 
 /// Values of a batch for which it is not worth starting threads.
 const FEW_VALUES: usize = 4096;
@@ -50,20 +58,58 @@ enum State {
 }
 
 struct Writing {
-    file: SerializedFileWriter<SinkWriter>,
+    file: SerializedFileWriter<Out>,
     encoders: ArrowRowGroupWriterFactory,
+    /// Where the encoders put what is ready.
+    new_pages: NewPages,
     /// The row group under way: for every column the encoders of its leaves.
-    columns: Vec<Vec<ArrowColumnWriter>>,
+    columns: Vec<Vec<Leaf>>,
     /// Rows of the row group so far.
     rows: usize,
 }
 
+struct Leaf {
+    encoder: ArrowColumnWriter,
+    pages: Pages,
+}
+
+/// The sink, or at last what comes after the last row group, which gets checksums before it is written.
+struct Out {
+    sink: SinkWriter,
+    held: Option<Vec<u8>>,
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match &mut self.held {
+            Some(held) => held.write(bytes),
+            None => self.sink.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.sink.flush()
+    }
+}
+
 impl Writing {
+    /// Writes what comes after the last row group.
+    fn finish(mut self) -> Result<SinkWriter> {
+        self.file.flush()?;
+        self.file.inner_mut().held = Some(Vec::new());
+        let start = self.file.bytes_written() as u64;
+        let Out { mut sink, held } = self.file.into_inner().map_err(refused)?;
+        sink.write_all(&seal_footer(&held.unwrap_or_default(), start)?)?;
+        Ok(sink)
+    }
+
     /// Appends rows to the row group under way.
     fn append(&mut self, schema: &Schema, batch: &RecordBatch, threads: usize) -> Result<()> {
         if self.columns.is_empty() {
             let group = self.file.flushed_row_groups().len();
-            let mut leaves = self.encoders.create_column_writers(group).map_err(refused)?.into_iter();
+            let encoders = self.encoders.create_column_writers(group).map_err(refused)?;
+            let mut leaves =
+                encoders.into_iter().zip(self.new_pages.given()).map(|(encoder, pages)| Leaf { encoder, pages });
             let of = |field: &FieldRef| leaves.by_ref().take(leaf_count(field.data_type())).collect();
             self.columns = schema.fields().iter().map(of).collect();
         }
@@ -75,7 +121,7 @@ impl Writing {
             let encoded = guarded(&format!("column {:?}", field.name()), || {
                 let leaves = compute_leaves(field, array).map_err(refused)?;
                 for (writer, leaf) in writers.iter_mut().zip(&leaves) {
-                    writer.write(leaf).map_err(refused)?;
+                    writer.encoder.write(leaf).map_err(refused)?;
                 }
                 Ok::<_, Error>(())
             });
@@ -91,11 +137,14 @@ impl Writing {
     /// Writes out the row group under way.
     fn end_group(&mut self, threads: usize) -> Result<()> {
         if self.rows > 0 {
-            let writers: Vec<ArrowColumnWriter> = std::mem::take(&mut self.columns).into_iter().flatten().collect();
-            let chunks = parallel::map(writers, threads, |writer| writer.close().map_err(refused))?;
+            let leaves: Vec<Leaf> = std::mem::take(&mut self.columns).into_iter().flatten().collect();
+            let chunks = parallel::map(leaves, threads, |Leaf { encoder, pages }| {
+                let close = encoder.close().map_err(refused)?.close().clone();
+                pages.finish(close).map_err(refused)
+            })?;
             let mut group = self.file.next_row_group().map_err(refused)?;
-            for chunk in chunks {
-                chunk.append_to_row_group(&mut group).map_err(refused)?;
+            for (chunk, close) in chunks {
+                group.append_column(&chunk, close).map_err(refused)?;
             }
             group.close().map_err(refused)?;
             self.rows = 0;
@@ -104,7 +153,7 @@ impl Writing {
     }
 
     fn bytes(&self) -> usize {
-        self.columns.iter().flatten().map(ArrowColumnWriter::get_estimated_total_bytes).sum()
+        self.columns.iter().flatten().map(|leaf| leaf.encoder.get_estimated_total_bytes()).sum()
     }
 }
 
@@ -135,7 +184,10 @@ impl ParquetWriter {
             fields.push(stored);
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+        let dictionaries = (schema.fields().len() as u64).saturating_mul(EMPTY_DICTIONARY);
         let properties = WriterProperties::builder()
+            // A table of very many columns has no memory for dictionaries of each.
+            .set_dictionary_enabled(dictionaries <= options.memory / 4)
             .set_compression(codec(compression, options.level)?)
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_created_by(concat!("colkit version ", env!("CARGO_PKG_VERSION")).into());
@@ -155,9 +207,14 @@ impl ParquetWriter {
                     properties = properties.set_column_dictionary_enabled(path, false);
                 }
             }
-            let writer = ArrowWriter::try_new(sink, self.schema.clone(), Some(properties.build())).map_err(refused)?;
+            let new_pages = NewPages::default();
+            let options = ArrowWriterOptions::new()
+                .with_properties(properties.build())
+                .with_page_store_factory(Arc::new(new_pages.clone()));
+            let out = Out { sink, held: None };
+            let writer = ArrowWriter::try_new_with_options(out, self.schema.clone(), options).map_err(refused)?;
             let (file, encoders) = writer.into_serialized_writer().map_err(refused)?;
-            self.state = State::Writing(Box::new(Writing { file, encoders, columns: Vec::new(), rows: 0 }));
+            self.state = State::Writing(Box::new(Writing { file, encoders, new_pages, columns: Vec::new(), rows: 0 }));
         }
         match &mut self.state {
             State::Writing(writing) => Ok(writing),
@@ -182,17 +239,24 @@ fn is_distinct(array: &ArrayRef) -> Result<bool> {
 /// The field in the nearest type that Parquet has, with the same values.
 fn stored(field: &FieldRef) -> FieldRef {
     let data_type = match field.data_type() {
-        DataType::Dictionary(key, values) if **values == DataType::Utf8View => {
-            DataType::Dictionary(key.clone(), Box::new(DataType::Utf8))
-        }
-        DataType::Dictionary(key, values) if **values == DataType::BinaryView => {
-            DataType::Dictionary(key.clone(), Box::new(DataType::Binary))
+        DataType::Dictionary(key, values) => {
+            let values = match values.as_ref() {
+                DataType::Utf8View => DataType::Utf8,
+                DataType::BinaryView => DataType::Binary,
+                other => stored(&Arc::new(Field::new("", other.clone(), true))).data_type().clone(),
+            };
+            DataType::Dictionary(key.clone(), Box::new(values))
         }
         DataType::RunEndEncoded(_, values) => stored(values).data_type().clone(),
+        // Parquet has no seconds, and days only as days: others would take them for bare numbers.
+        DataType::Timestamp(TimeUnit::Second, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),
+        DataType::Time32(TimeUnit::Second) => DataType::Time32(TimeUnit::Millisecond),
+        DataType::Date64 => DataType::Date32,
         DataType::List(item) | DataType::ListView(item) => DataType::List(stored(item)),
         DataType::LargeList(item) | DataType::LargeListView(item) => DataType::LargeList(stored(item)),
         DataType::FixedSizeList(item, size) => DataType::FixedSizeList(stored(item), *size),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(stored).collect()),
+        DataType::Map(entries, sorted) => DataType::Map(stored(entries), *sorted),
         other => other.clone(),
     };
     Arc::new(field.as_ref().clone().with_data_type(data_type))
@@ -211,6 +275,7 @@ pub(super) fn stores(data_type: &DataType) -> bool {
         DataType::Union(..) | DataType::RunEndEncoded(..) => false,
         DataType::ListView(_) | DataType::LargeListView(_) => false,
         DataType::Interval(IntervalUnit::MonthDayNano) => false,
+        DataType::Timestamp(TimeUnit::Second, _) | DataType::Time32(TimeUnit::Second) | DataType::Date64 => false,
         _ => true,
     }
 }
@@ -249,7 +314,13 @@ impl TableWriter for ParquetWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let columns = batch.columns().iter().zip(self.schema.fields()).map(|(array, field)| {
             let same = array.data_type() == field.data_type();
-            if same { Ok(array.clone()) } else { Ok(cast(array, field.data_type())?) }
+            // A value that does not fit is an error, never a null.
+            let strict = CastOptions { safe: false, ..CastOptions::default() };
+            if same {
+                return Ok(array.clone());
+            }
+            check_values(array)?;
+            Ok(cast_with_options(array, field.data_type(), &strict)?)
         });
         let batch = batch_of(&self.schema, columns.collect::<Result<Vec<_>>>()?, batch.num_rows())?;
         let (schema, group_bytes, threads) = (self.schema.clone(), self.group_bytes, self.threads);
@@ -273,7 +344,7 @@ impl TableWriter for ParquetWriter {
         let State::Writing(writing) = self.state else {
             return Err(Error::request("writer_failed", "the file could not be started"));
         };
-        let sink = writing.file.into_inner().map_err(refused)?;
+        let sink = writing.finish()?;
         Ok(WriteSummary { rows: self.rows, bytes: sink.commit()?, notes: self.notes })
     }
 }

@@ -4,6 +4,7 @@ use super::{format, in_pieces};
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
+use colkit_core::cells::parse_float;
 use colkit_core::conformance::{read_all, write};
 use colkit_core::{Nulls, WriteOptions};
 use colkit_interop::csv::Pieces;
@@ -86,5 +87,18 @@ proptest! {
         let (again, _) = write(&csv, &first, 3, &WriteOptions::default()).unwrap();
         let second = read_all(&csv, &again).unwrap();
         prop_assert_eq!(second.columns(), first.columns());
+    }
+
+    #[test]
+    fn the_short_way_gives_the_nearest_value(text in "-?[0-9]{1,17}(\\.[0-9]{0,17})?") {
+        let expected: f64 = text.parse().unwrap();
+        prop_assert_eq!(parse_float(text.as_bytes()).map(f64::to_bits), Some(expected.to_bits()));
+    }
+
+    #[test]
+    fn what_is_printed_reads_back(bits: u64) {
+        let value = f64::from_bits(bits);
+        prop_assume!(value.is_finite());
+        prop_assert_eq!(parse_float(ryu::Buffer::new().format(value).as_bytes()).map(f64::to_bits), Some(bits));
     }
 }

@@ -3,10 +3,11 @@
 use super::{format, in_pieces, read, values};
 use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array,
-    LargeStringArray, ListArray, StringArray, StringViewArray, TimestampMillisecondArray,
+    LargeStringArray, ListArray, StringArray, StringViewArray, TimestampMillisecondArray, UInt64Array,
 };
 use arrow::datatypes::{DataType, Int32Type};
 use arrow::record_batch::RecordBatch;
+use colkit_core::cells::Inference;
 use colkit_core::conformance::{self, Laws};
 use colkit_core::{Format, Nulls, StreamSink, Types, WriteOptions};
 use colkit_interop::{CsvFormat, CsvOptions, parse_schema};
@@ -67,11 +68,11 @@ fn other_types_are_written_as_people_read_them() {
         ("u", Arc::new(LargeStringArray::from(vec!["1", "2", "3"]))),
         ("v", Arc::new(StringViewArray::from(vec!["p", "q\"", "r"]))),
     ]);
-    // Numbers and text are what CSV is made of; of the others the type would be lost.
+    // Numbers, dates, timestamps and text are what CSV is made of; of the others the type would be lost.
     let error = written(&table, &WriteOptions::default()).unwrap_err();
-    assert_eq!((error.code(), error.part_name()), ("type_not_supported", Some("column 2 (\"d\")")));
+    assert_eq!((error.code(), error.part_name()), ("type_not_supported", Some("column 4 (\"m\")")));
     assert!(error.hint_text().unwrap().contains("--types lossy"), "{error}");
-    assert!(written(&table.project(&[0, 4, 5, 6]).unwrap(), &WriteOptions::default()).is_ok());
+    assert!(written(&table.project(&[0, 1, 2, 4, 5, 6]).unwrap(), &WriteOptions::default()).is_ok());
     let lossy = WriteOptions { types: Types::Lossy, ..WriteOptions::default() };
     assert_eq!(
         written(&table, &lossy).unwrap(),
@@ -100,6 +101,28 @@ fn nulls_are_refused_or_counted() {
     let table = batch(vec![("d", Arc::new(dictionary))]);
     assert_eq!(written(&table, &WriteOptions::default()).unwrap_err().code(), "null_not_supported");
     assert_eq!(written(&table, &fill).unwrap(), "d\na\n\"\"\n");
+}
+
+#[test]
+fn what_has_nulls_outside_of_text_comes_back() {
+    let table = batch(vec![
+        ("i", Arc::new(Int32Array::from(vec![None, Some(2)]))),
+        ("l", Arc::new(Int64Array::from(vec![Some(i64::MIN), None]))),
+        ("u", Arc::new(UInt64Array::from(vec![Some(u64::MAX), None]))),
+        ("f", Arc::new(Float64Array::from(vec![None, Some(0.5)]))),
+        ("b", Arc::new(BooleanArray::from(vec![None, Some(true)]))),
+        ("d", Arc::new(Date32Array::from(vec![Some(-1), None]))),
+        ("t", Arc::new(TimestampMillisecondArray::from(vec![None, Some(-1)]))),
+        ("z", Arc::new(TimestampMillisecondArray::from(vec![Some(1), None]).with_timezone("UTC"))),
+    ]);
+    let full = || CsvOptions { inference: Inference::full(), ..CsvOptions::default() };
+    let (bytes, summary) = conformance::write(&format(full()), &table, 1, &WriteOptions::default()).unwrap();
+    assert!(summary.notes.is_empty());
+    let back = read(&bytes, full()).unwrap();
+    assert_eq!(back.columns(), table.columns());
+    for column in table.columns() {
+        assert!(format(full()).stores(column.data_type()));
+    }
 }
 
 #[test]

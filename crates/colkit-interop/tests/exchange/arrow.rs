@@ -1,7 +1,7 @@
 //! Arrow IPC files and streams.
 
-use super::sample::{plain, rich};
-use arrow::array::{ArrayRef, AsArray, DictionaryArray, StringArray};
+use super::sample::{found, plain, rich};
+use arrow::array::{ArrayRef, AsArray, DictionaryArray, ListArray, StringArray};
 use arrow::datatypes::{Int8Type, Int32Type};
 use arrow::ipc::writer::StreamWriter;
 use arrow::record_batch::RecordBatch;
@@ -26,6 +26,37 @@ fn everything_comes_back() {
         conformance::round_trip(&format, &plain(2000), APART);
         conformance::round_trip(&format, &rich(500), APART);
         conformance::round_trip(&format, &rich(0), APART);
+    }
+}
+
+#[test]
+fn buffers_of_no_bytes_may_lie_anywhere() {
+    let no_text: ArrayRef = Arc::new(StringArray::from(vec!["", ""]));
+    let nulls: ArrayRef = Arc::new(StringArray::from(vec![None::<&str>; 3]));
+    let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>([
+        Some(vec![]),
+        None,
+        Some(Vec::<Option<i32>>::new()),
+    ]));
+    let words: DictionaryArray<Int8Type> = [None::<&str>, None].into_iter().collect();
+    let one_null: ArrayRef = Arc::new(StringArray::from(vec![Some("abc"), None, Some("")]));
+    for array in [no_text, nulls, lists, Arc::new(words), one_null] {
+        let batch = RecordBatch::try_from_iter_with_nullable([("x", array, true)]).unwrap();
+        for format in formats() {
+            conformance::round_trip(&format, &batch, APART);
+        }
+    }
+}
+
+#[test]
+fn the_other_byte_order_gives_the_same_values() {
+    let format: Arc<dyn Format> = Arc::new(ArrowFile::default());
+    for name in ["nested", "dictionary", "union", "interval"] {
+        let read =
+            |order: &str| conformance::read_all(&format, &found(&format!("{order}_endian_{name}.arrow"))).unwrap();
+        let (big, little) = (read("big"), read("little"));
+        assert!(big.num_rows() > 0);
+        assert_eq!(big, little, "{name}");
     }
 }
 

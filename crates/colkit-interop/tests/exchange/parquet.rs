@@ -1,11 +1,11 @@
 //! Parquet files.
 
-use super::sample::{noise, plain, rich};
+use super::sample::{found, noise, plain, rich};
 use arrow::array::{
-    Array, ArrayRef, AsArray, Date32Array, Decimal128Array, DictionaryArray, Int32Array, Int64Array, StringArray,
-    TimestampMillisecondArray,
+    Array, ArrayRef, AsArray, Date32Array, Decimal128Array, DictionaryArray, Int32Array, Int64Array, ListArray,
+    StringArray, Time32SecondArray, TimestampMillisecondArray, TimestampSecondArray,
 };
-use arrow::datatypes::{DataType, Int32Type};
+use arrow::datatypes::{DataType, Field, Int32Type, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::conformance::{self, Laws};
@@ -84,7 +84,7 @@ fn a_condition_reads_only_the_pages_that_may_match_and_what_is_planned() {
     let source = Arc::new(Counting::remembering(bytes.clone()));
     let file = TableFile::open(format(), source.clone(), &ReadOptions::default()).unwrap();
     let opening = source.ranges().len();
-    let predicate = Predicate::compare(0, Op::Eq, Value::Int(6000));
+    let predicate = Predicate::compare(0, Op::Eq, Value::Int(6000)).bind(&file.schema()).unwrap();
     let scan = Scan { projection: Projection::columns([2, 0]), predicate: Some(predicate), ..Scan::default() };
     let splits = blocking::run(file.table().splits(&scan).unwrap(), source.as_ref()).unwrap();
     assert_eq!(splits.len(), 1);
@@ -117,7 +117,7 @@ fn dates_times_and_decimals_are_ruled_out_by_what_people_write() {
         ("money < 0.05", 5),
         ("money in (1.25, 99.99)", 2),
     ] {
-        let predicate = Some(Predicate::parse(condition, &file.schema()).unwrap());
+        let predicate = Some(Predicate::parse(condition, &file.schema()).unwrap().bind(&file.schema()).unwrap());
         let scan = Scan { predicate, ..Scan::default() };
         let splits = blocking::run(file.table().splits(&scan).unwrap(), file.source().as_ref()).unwrap();
         let read: u64 = splits.iter().map(|s| s.rows.end - s.rows.start).sum();
@@ -228,6 +228,113 @@ fn a_dictionary_of_views_is_written_as_one_of_text() {
     let (bytes, summary) = conformance::write(&format(), &batch, 3, &WriteOptions::default()).unwrap();
     assert!(summary.notes[0].contains("\"w\""), "{:?}", summary.notes);
     assert_eq!(conformance::read_all(&format(), &bytes).unwrap().column(0).as_ref(), &words as &dyn Array);
+}
+
+/// What scanning, taking, filtering and verifying a file say: the same as of the good one, or that it is damaged.
+fn answers(bytes: &Bytes, whole: &RecordBatch) -> [Result<(), &'static str>; 4] {
+    const AT: [u64; 2] = [7, 1];
+    let same = |what: &str, found: colkit_core::Result<RecordBatch>, wanted: RecordBatch| match found {
+        Ok(found) => {
+            assert_eq!(found, wanted, "{what}");
+            Ok(())
+        }
+        Err(error) => Err(error.code()),
+    };
+    let file = match TableFile::open(format(), Arc::new(bytes.clone()), &ReadOptions::default()) {
+        Ok(file) => file,
+        Err(error) => return [Err(error.code()); 4],
+    };
+    let scan = |scan: &Scan| {
+        let batches = file.scan(scan)?.collect::<colkit_core::Result<Vec<_>>>()?;
+        Ok(arrow::compute::concat_batches(&file.schema(), &batches)?)
+    };
+    let condition = Predicate::compare(0, Op::Gt, Value::Int(5)).bind(&file.schema());
+    let filtered = condition.and_then(|c| scan(&Scan { predicate: Some(c), ..Scan::default() }));
+    let some = arrow::compute::filter_record_batch(
+        whole,
+        &whole.column(0).as_primitive::<Int32Type>().iter().map(|n| n.map(|n| n > 5)).collect(),
+    );
+    let taken = arrow::compute::take_record_batch(whole, &arrow::array::UInt64Array::from(AT.to_vec()));
+    let scanned = same("scan", scan(&Scan::default()), whole.clone());
+    [
+        scanned,
+        same("filter", filtered, some.unwrap()),
+        same("take", file.take(&AT, &Projection::all()), taken.unwrap()),
+        // What `verify` does: the format's own checks, and reading everything.
+        file.verify().map(drop).map_err(|e| e.code()).and(scanned),
+    ]
+}
+
+#[test]
+fn no_bit_of_a_file_that_we_wrote_changes_unseen() {
+    let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..10));
+    let words: StringArray = (0..10).map(|i| (i % 5 != 0).then(|| ["red", "green"][i % 2])).collect();
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(
+        (0..10).map(|i| (i % 7 != 0).then(|| (0..i % 3).map(Some).collect::<Vec<_>>())),
+    );
+    let others: [(_, ArrayRef); 2] =
+        [(ParquetCompression::None, Arc::new(words)), (ParquetCompression::Zstd, Arc::new(lists))];
+    for (compression, other) in others {
+        let columns = [("n", numbers.clone(), false), ("o", other, true)];
+        let whole = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+        let format: Arc<dyn Format> = Arc::new(Parquet { compression });
+        let (good, _) = conformance::write(&format, &whole, 10, &WriteOptions::default()).unwrap();
+        assert_eq!(answers(&good, &whole), [Ok(()); 4]);
+        for bit in 0..good.len() * 8 {
+            let mut bad = good.to_vec();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            let found = answers(&Bytes::from(bad), &whole);
+            assert!(found[3].is_err(), "bit {} of byte {} of {}", bit % 8, bit / 8, good.len());
+        }
+    }
+}
+
+#[test]
+fn seconds_are_written_as_milliseconds_with_their_zone() {
+    let seconds = TimestampSecondArray::from(vec![Some(-1), None, Some(253_402_300_799)]).with_timezone("Asia/Tokyo");
+    let clock = Time32SecondArray::from(vec![0, 86_399, 1]);
+    let columns = [("s", Arc::new(seconds) as ArrayRef), ("c", Arc::new(clock) as ArrayRef)];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let (bytes, summary) = conformance::write(&format(), &batch, 3, &WriteOptions::default()).unwrap();
+    assert_eq!(summary.notes.len(), 2, "{:?}", summary.notes);
+    let read = conformance::read_all(&format(), &bytes).unwrap();
+    assert_eq!(read.column(0).data_type(), &DataType::Timestamp(TimeUnit::Millisecond, Some("Asia/Tokyo".into())));
+    assert_eq!(&arrow::compute::cast(read.column(0), batch.column(0).data_type()).unwrap(), batch.column(0));
+    assert_eq!(&arrow::compute::cast(read.column(1), batch.column(1).data_type()).unwrap(), batch.column(1));
+    let beyond = TimestampSecondArray::from(vec![i64::MAX / 10]);
+    let batch = RecordBatch::try_from_iter([("s", Arc::new(beyond) as ArrayRef)]).unwrap();
+    conformance::write(&format(), &batch, 1, &WriteOptions::default()).unwrap_err();
+}
+
+#[test]
+fn timestamps_of_96_bits_have_a_unit_that_reaches_them_or_are_refused() {
+    let spark = conformance::read_all(&format(), &found("int96_from_spark.parquet")).unwrap();
+    assert_eq!(
+        spark.column(0).as_primitive::<TimestampMicrosecondType>().iter().collect::<Vec<_>>(),
+        [
+            Some(1_704_141_296_123_456),
+            Some(1_704_070_800_000_000),
+            Some(253_402_225_200_000_000),
+            Some(1_735_599_600_000_000),
+            None,
+            Some(9_089_380_393_200_000_000),
+        ]
+    );
+    assert_eq!(conformance::refused(&format(), &found("int96_year_9999.parquet")), "timestamp_out_of_range");
+    let near = conformance::read_all(&format(), &found("int96_nanoseconds.parquet")).unwrap();
+    let near = near.column(0).as_primitive::<TimestampNanosecondType>();
+    assert_eq!(near.iter().collect::<Vec<_>>(), [Some(1), None, Some(-1), Some(i64::MAX - 854_775_807)]);
+}
+
+#[test]
+fn zones_are_kept_where_units_differ() {
+    let read = conformance::read_all(&format(), &found("zones.parquet")).unwrap();
+    let zone = || Some("Europe/Zurich".into());
+    let types: Vec<DataType> = read.schema().fields().iter().map(|f| f.data_type().clone()).collect();
+    let inside = Arc::new(Field::new("element", DataType::Timestamp(TimeUnit::Millisecond, zone()), true));
+    assert_eq!(types[0], DataType::Timestamp(TimeUnit::Millisecond, zone()));
+    assert_eq!(types[1], DataType::Timestamp(TimeUnit::Microsecond, zone()));
+    assert_eq!(types[2], DataType::List(inside));
 }
 
 #[test]

@@ -10,6 +10,12 @@ use arrow::datatypes::{DataType, Field, Fields, Int16Type, Int32Type};
 use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
 
+/// A file that was found somewhere, as `SOURCES.md` beside it tells.
+pub fn found(name: &str) -> bytes::Bytes {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/found");
+    std::fs::read(folder.join(name)).unwrap().into()
+}
+
 fn array(array: impl Array + 'static) -> ArrayRef {
     Arc::new(array)
 }

@@ -84,7 +84,7 @@ const LZ4_GROWTH: u64 = 255;
 fn lz4(bytes: &[u8], limits: &Limits) -> Result<Bytes> {
     let claimed = u64::from(u32_at(bytes, 0)?);
     let block = bytes.get(4..).unwrap_or_default();
-    Limits::check("an lz4 block", claimed, limits.memory)?;
+    Limits::check_memory("an lz4 block", claimed, limits.memory)?;
     if claimed > (block.len() as u64).saturating_mul(LZ4_GROWTH) {
         return Err(damaged("lz4", format!("{} bytes cannot unpack to {claimed}", block.len())));
     }
@@ -113,7 +113,7 @@ fn zstd(bytes: &[u8], limits: &Limits) -> Result<Bytes> {
         return Ok(Bytes::new());
     }
     let most = claimed.unwrap_or(limits.memory);
-    Limits::check("a zstd frame", most, limits.memory)?;
+    Limits::check_memory("a zstd frame", most, limits.memory)?;
     // Chunks are small: what they claim is reserved, and the memory of the decompressor is kept for the next.
     if let Some(size_claimed) = claimed.filter(|c| *c <= SMALL_FRAME) {
         let capacity = size(size_claimed)?;

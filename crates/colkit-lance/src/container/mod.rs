@@ -14,14 +14,16 @@ pub(crate) mod messages;
 
 pub use column::{ColumnMetadata, Description, PageMetadata};
 pub(crate) use column::{bad_metadata, inside};
+pub(crate) use footer::ENTRY;
 pub use footer::{Footer, MAGIC, Version};
 
 use crate::bytes_at::{cut, size as in_memory, u64_at};
-use crate::coroutine::{Io, coroutine};
+use crate::coroutine::{Io, coroutine, sealed};
+use crate::seal::{BLOCK, Seal};
 use bytes::Bytes;
-use colkit_core::{Boxed, ByteRange, Error, Limits, ReadOptions, Result};
+use colkit_core::{Boxed, ByteRange, Error, ReadOptions, Result};
 use column::Unresolved;
-use footer::ENTRY;
+use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
 /// Tables up to this size are fetched together when a file is opened.
@@ -33,41 +35,75 @@ pub struct Container {
     size: u64,
     footer: Footer,
     globals: Vec<ByteRange>,
-    /// The end of the file, as far as it was fetched.
+    /// The end of the file, as far as it was fetched; proven, if there is a seal.
     tail: Bytes,
+    /// What proves the bytes of the file, if it has such a thing and it is wanted.
+    seal: Option<Arc<Seal>>,
     columns: Vec<OnceLock<Arc<ColumnMetadata>>>,
 }
 
 impl Container {
     /// Opens a container of `size` bytes: footer and tables.
     pub fn open(size: u64, options: &ReadOptions) -> Boxed<Arc<Container>> {
-        let (prefetch, limits) = (options.prefetch, options.limits.clone());
-        coroutine(move |io| async move { Ok(Arc::new(Self::read(&io, size, prefetch, &limits).await?)) })
+        let options = options.clone();
+        coroutine(move |io| async move { Ok(Arc::new(Self::read(&io, size, &options).await?)) })
     }
 
-    async fn read(io: &Io, size: u64, prefetch: u64, limits: &Limits) -> Result<Self> {
+    async fn read(io: &Io, size: u64, options: &ReadOptions) -> Result<Self> {
         if size < Footer::LENGTH {
             return Err(Error::corrupt("truncated", format!("a Lance file has at least 40 bytes, this has {size}"))
                 .part("footer")
                 .at(0));
         }
-        let tail_len = prefetch.clamp(Footer::LENGTH, size);
+        let tail_len = options.prefetch.clamp(Footer::LENGTH, size);
         let mut tail = io.read_one(ByteRange::between(size - tail_len, size)).await?;
         let footer = Footer::parse(tail.get(tail.len().saturating_sub(40)..).unwrap_or_default(), size)?;
-        Limits::check("the number of columns", footer.columns.into(), limits.columns)?;
+        options.limits.check_columns(footer.columns.into())?;
         let both = size - footer.column_table.start();
-        let wanted = if both <= SMALL_TABLES { both } else { size - footer.global_table.start() };
+        let tables = if both <= SMALL_TABLES { both } else { size - footer.global_table.start() };
+        // What is proven begins at a block.
+        let wanted = if options.checksums { tables.saturating_add(BLOCK).min(size) } else { tables };
         if wanted > tail.len() as u64 {
             tail = io.read_one(ByteRange::between(size - wanted, size)).await?;
         }
-        let mut container = Container { size, footer, globals: Vec::new(), tail, columns: Vec::new() };
+        let mut container = Container { size, footer, globals: Vec::new(), tail, seal: None, columns: Vec::new() };
         let table = container.at_hand(footer.global_table).unwrap_or_default();
         container.globals = (0..in_memory(footer.global_buffers.into())?)
             .map(|i| entry(&table, i).and_then(|(position, length)| inside(position, length, size)))
             .collect::<Result<_>>()
             .map_err(|e| e.at(footer.global_table.start()).part("global buffer table"))?;
         container.columns.resize_with(in_memory(footer.columns.into())?, OnceLock::new);
+        if options.checksums {
+            container.unseal(io).await?;
+        }
         Ok(container)
+    }
+
+    /// Looks for what proves the bytes of the file, in its last global buffer, and proves what has been read.
+    async fn unseal(&mut self, io: &Io) -> Result<()> {
+        let Some(buffer) = self.globals.last().copied() else { return Ok(()) };
+        let Some(proof) = Seal::proof(buffer, self.size) else { return Ok(()) };
+        let bytes = self.fetch(io, vec![proof]).await?.pop().unwrap_or_default();
+        self.seal = Seal::open(buffer, self.size, &bytes)?;
+        if let Some(seal) = &self.seal {
+            self.tail =
+                seal.tail(io, self.tail.clone()).await.map_err(|e| e.part("metadata at the end of the file"))?;
+        }
+        Ok(())
+    }
+
+    /// What proves the bytes of the file, if it has such a thing and it was wanted.
+    pub(crate) fn seal(&self) -> Option<&Arc<Seal>> {
+        self.seal.as_ref()
+    }
+
+    /// Makes a machine of an `async` function that reads this file.
+    pub(crate) fn coroutine<T, F>(&self, body: impl FnOnce(Io) -> F) -> Boxed<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        sealed(self.seal.clone(), body)
     }
 
     /// The file's length.
@@ -108,7 +144,7 @@ impl Container {
     /// The metadata of these columns.
     pub fn columns(self: &Arc<Self>, indices: Vec<usize>) -> Boxed<Vec<Arc<ColumnMetadata>>> {
         let container = self.clone();
-        coroutine(move |io| async move { container.fetch_columns(&io, &indices).await })
+        self.coroutine(move |io| async move { container.fetch_columns(&io, &indices).await })
     }
 
     pub(crate) async fn fetch_columns(&self, io: &Io, indices: &[usize]) -> Result<Vec<Arc<ColumnMetadata>>> {

@@ -1,7 +1,6 @@
 //! Scanning one field: pieces of bounded size, one after another, cut into batches.
 
 use super::LanceFile;
-use crate::coroutine::coroutine;
 use crate::rows::Rows;
 use crate::schema::{Kind, Node};
 use arrow::array::ArrayRef;
@@ -86,7 +85,7 @@ impl Pieces {
         let end = end.min(self.rows.end);
         let (file, node, rows) = (self.file.clone(), self.node.clone(), Rows::range(self.rows.start..end));
         self.rows.start = end;
-        self.running = Some(coroutine(move |io| async move { file.read(&io, &node, rows).await }));
+        self.running = Some(self.file.container.coroutine(move |io| async move { file.read(&io, &node, rows).await }));
     }
 
     /// The first row after this piece's first row at which a page of the field ends.

@@ -44,8 +44,9 @@ impl LanceFile {
 
     /// Reads the statistics of a file that has some.
     pub async fn load_statistics(&mut self, io: &Io) -> Result<()> {
-        if let Some(range) = trust::place(&self.container, &self.fields.own, trust::STATISTICS)? {
-            self.stated = self.container.fetch(io, vec![range]).await?.pop().unwrap_or_default();
+        if let Some(range) = trust::place(&self.container, &self.fields.own, trust::STATISTICS) {
+            let stated = self.container.fetch(io, vec![range]).await.map_err(|e| e.part(trust::STATISTICS))?;
+            self.stated = stated.into_iter().next().unwrap_or_default();
         }
         Ok(())
     }
@@ -76,7 +77,7 @@ impl LanceFile {
             return Ok(None);
         };
         let key = format!("{}{column}", trust::BLOOM);
-        let buffer = trust::place(&self.container, &self.fields.own, &key)?;
+        let buffer = trust::place(&self.container, &self.fields.own, &key);
         buffer.map(|buffer| trust::filter_ranges(buffer, sizes)).transpose()
     }
 

@@ -97,7 +97,7 @@ impl Constant {
                 None => (&flat, bytes.len() / 2),
             };
             // Runs of 255 in three bytes, or 1024 values packed into nothing: no level costs less than that.
-            Limits::check("the levels of a page", count as u64, self.context.limits.memory / 2)?;
+            Limits::check_memory("the levels of a page", count as u64, self.context.limits.memory / 2)?;
             if count > bytes.len().saturating_mul(16 << 10) {
                 return Err(Error::corrupt("bad_levels", format!("{count} levels in {} bytes", bytes.len())));
             }
@@ -220,7 +220,7 @@ fn buffer_value(bytes: &Bytes, data_type: &DataType) -> Result<ArrayRef> {
 /// The value once for each slot.
 fn repeat(value: &ArrayRef, count: usize, nulls: Option<NullBuffer>, limits: &Limits) -> Result<ArrayRef> {
     let each = value.to_data().get_slice_memory_size().unwrap_or(8) as u64;
-    Limits::check("a constant column", each.saturating_mul(count as u64), limits.memory)?;
+    Limits::check_memory("a constant column", each.saturating_mul(count as u64), limits.memory)?;
     let zeros = UInt32Array::try_new(ScalarBuffer::from(vec![0u32; count]), nulls).map_err(bad_values)?;
     take(value, &zeros, None).map_err(bad_values)
 }

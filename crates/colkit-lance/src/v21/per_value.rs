@@ -145,7 +145,7 @@ pub(super) fn variable(
         Compressive::General { scheme, inner } if matches!(**inner, Compressive::Variable { .. }) => {
             for value in raw {
                 out.push(&scheme.decompress(value, limits)?)?;
-                Limits::check("the values of one batch", out.data.len() as u64, limits.memory)?;
+                Limits::check_memory("the values of one batch", out.data.len() as u64, limits.memory)?;
             }
         }
         other => {

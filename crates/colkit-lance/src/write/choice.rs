@@ -4,6 +4,7 @@
 use super::codec::{Chunking, Codec};
 use super::hints::{Compression, Hints};
 use super::options::Prefer;
+use super::values::Variable;
 use crate::codec::bitpack::GROUP;
 use crate::codec::general::{Packer, Scheme};
 use crate::container::Version;
@@ -37,6 +38,17 @@ impl Choice {
         };
         let level = self.hints.level.or(self.level);
         schemes.iter().map(|(scheme, default)| Packer::new(*scheme, level.unwrap_or(*default))).collect()
+    }
+
+    /// What compresses these values one by one, if anything does: they are long, so the strongest is worth its time. Lance
+    /// unpacks a null like an empty value, and finds no length in lz4's: such pages get zstd, which is all that Lance
+    /// itself writes there.
+    pub fn value_packer(&self, texts: &Variable) -> Result<Option<Packer>> {
+        let some_empty = || (0..texts.len()).any(|i| texts.get(i).is_empty());
+        match self.packers()?.pop() {
+            Some(packer) if packer.scheme == Scheme::Lz4 && some_empty() => Packer::new(Scheme::Zstd, 1).map(Some),
+            packer => Ok(packer),
+        }
     }
 
     /// What compresses dictionaries, if anything does.

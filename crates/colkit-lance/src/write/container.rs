@@ -1,15 +1,15 @@
 //! The container, front to back: buffers as they come, then everything that says where they are.
 //!
 //! ```text
-//! buffers, each at a multiple of 64 | global buffer 0 | column metadata | column table | global table | footer
+//! buffers, each at a multiple of 64 | seal | global buffer 0 | column metadata | column table | global table | footer
 //! ```
 //!
 //! Stock readers read from global buffer 0 to the end of the file when they open it, and take the column table to end
 //! where the global table begins; so other global buffers come before buffer 0 and nothing lies between the tables.
 
 use crate::container::messages::{Any, ColumnMetadata, DirectEncoding, Encoding, Location, Page};
-use crate::container::{MAGIC, Version};
-use crate::trust::BlobChecksum;
+use crate::container::{ENTRY, Footer, MAGIC, Version};
+use crate::seal::{self, Blocks};
 use arrow::array::{Array, ArrayRef, AsArray};
 use bytes::Bytes;
 use colkit_core::{Error, Result, Sink};
@@ -60,14 +60,8 @@ pub(super) struct Output {
     sink: Box<dyn Sink>,
     at: u64,
     version: Version,
-}
-
-/// A page as its column lists it, and the checksums of its buffers.
-#[derive(Clone)]
-pub(super) struct WrittenPage {
-    pub page: Page,
-    pub crc32: Vec<u32>,
-    pub blobs: Vec<BlobChecksum>,
+    /// Checksums of everything so far.
+    blocks: Blocks,
 }
 
 /// A column as its metadata lists it.
@@ -79,12 +73,13 @@ pub(super) struct WrittenColumn {
 
 impl Output {
     pub fn new(sink: Box<dyn Sink>, version: Version) -> Self {
-        Output { sink, at: 0, version }
+        Output { sink, at: 0, version, blocks: Blocks::default() }
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<Place> {
         let place = Place { position: self.at, size: bytes.len() as u64 };
         self.sink.write(bytes)?;
+        self.blocks.add(bytes);
         self.at += bytes.len() as u64;
         Ok(place)
     }
@@ -102,7 +97,7 @@ impl Output {
     }
 
     /// Writes values that lie outside of pages; returns where each is, as its page describes it.
-    fn blobs(&mut self, blobs: &Blobs, checksums: &mut Vec<BlobChecksum>) -> Result<Vec<(u64, u64)>> {
+    fn blobs(&mut self, blobs: &Blobs) -> Result<Vec<(u64, u64)>> {
         let values = blobs.values.as_binary::<i64>();
         let mut places = Vec::with_capacity(values.len());
         for (i, value) in values.iter().enumerate() {
@@ -111,8 +106,6 @@ impl Output {
                 (Some([]), _) => (0, 0),
                 (Some(bytes), _) => {
                     let place = self.buffer(bytes)?;
-                    let crc32 = crc32fast::hash(bytes);
-                    checksums.push(BlobChecksum { position: place.position, size: place.size, crc32 });
                     (place.position, place.size)
                 }
                 (None, Version::V2_0) => (1, 0),
@@ -123,61 +116,88 @@ impl Output {
     }
 
     /// Writes a page's buffers. `first_row` is the number of its first row.
-    pub fn page(&mut self, mut page: PageBytes, first_row: u64) -> Result<WrittenPage> {
-        let mut blobs = Vec::new();
+    pub fn page(&mut self, mut page: PageBytes, first_row: u64) -> Result<Page> {
         if let Some(values) = &page.blobs {
-            let places = self.blobs(values, &mut blobs)?;
+            let places = self.blobs(values)?;
             (page.layout, page.buffers) = match self.version {
                 Version::V2_0 => super::v20::describe_blobs(&places),
                 version => super::page::describe_blobs(&places, values, version)?,
             };
         }
         let places = page.buffers.iter().map(|b| self.buffer(b)).collect::<Result<Vec<_>>>()?;
-        let crc32 = page.buffers.iter().map(|b| crc32fast::hash(b)).collect();
         let (name, priority) = match self.version {
             Version::V2_0 => ("/lance.encodings.ArrayEncoding", 0),
             Version::V2_1 | Version::V2_2 | Version::V2_3 => ("/lance.encodings21.PageLayout", first_row),
         };
-        let page = Page {
+        Ok(Page {
             buffer_offsets: places.iter().map(|p| p.position).collect(),
             buffer_sizes: places.iter().map(|p| p.size).collect(),
             length: page.rows,
             encoding: Some(direct(name, page.layout.into())),
             priority,
-        };
-        Ok(WrittenPage { page, crc32, blobs })
+        })
     }
 
-    /// Writes everything after the buffers and makes the file visible; returns its size.
-    pub fn finish(mut self, descriptor: &[u8], columns: Vec<WrittenColumn>, globals: Vec<Place>) -> Result<u64> {
+    /// Writes everything after the buffers and makes the file visible; returns its size. `descriptor` is given that size, on
+    /// which its own must not depend.
+    pub fn finish(
+        mut self,
+        descriptor: impl Fn(u64) -> Result<Vec<u8>>,
+        columns: Vec<WrittenColumn>,
+        globals: Vec<Place>,
+    ) -> Result<u64> {
         self.align()?;
-        let mut global_places = vec![self.write(descriptor)?];
-        global_places.extend(globals);
-        let metadata_at = self.at;
-        let mut column_places = Vec::with_capacity(columns.len());
+        let start = self.at;
+        let (mut metadata, mut sizes) = (Vec::new(), Vec::with_capacity(columns.len()));
         for WrittenColumn { pages, blob } in columns {
             // The message `values {}`, or `blob { inner: values {} }`.
             let message: &'static [u8] = if blob { &[0x1A, 0x04, 0x0A, 0x02, 0x0A, 0x00] } else { &[0x0A, 0x00] };
             let encoding = direct("/lance.encodings.ColumnEncoding", Bytes::from_static(message));
             let column = ColumnMetadata { encoding: Some(encoding), pages, ..ColumnMetadata::default() };
-            column_places.push(self.write(&column.encode_to_vec())?);
+            sizes.push(column.encoded_len() as u64);
+            metadata.extend(column.encode_to_vec());
         }
-        let column_table = self.write(&table(&column_places))?;
-        let global_table = self.write(&table(&global_places))?;
-        let mut footer = Vec::with_capacity(40);
-        for position in [metadata_at, column_table.position, global_table.position] {
-            footer.extend(position.to_le_bytes());
+        // The checksums come before what they are about: everything that follows them has a size, and then a place.
+        let first = descriptor(0)?.len() as u64;
+        let entries = ENTRY * (sizes.len() as u64 + globals.len() as u64 + 2);
+        let tail_length = first + metadata.len() as u64 + entries + Footer::LENGTH;
+        let seal_length = seal::length(start, tail_length)?;
+        let tail_at = start + seal_length;
+        let mut tail = descriptor(tail_at + tail_length)?;
+        let metadata_at = tail_at + tail.len() as u64;
+        tail.append(&mut metadata);
+        let column_table = tail_at + tail.len() as u64;
+        let mut at = metadata_at;
+        for size in &sizes {
+            Place { position: at, size: *size }.list(&mut tail);
+            at += size;
         }
-        footer.extend(count(global_places.len())?.to_le_bytes());
-        footer.extend(count(column_places.len())?.to_le_bytes());
+        let global_table = tail_at + tail.len() as u64;
+        let seal_place = Place { position: start, size: seal_length };
+        let descriptor_place = Place { position: tail_at, size: first };
+        let global_places: Vec<Place> = [descriptor_place].into_iter().chain(globals).chain([seal_place]).collect();
+        global_places.iter().for_each(|place| place.list(&mut tail));
+        for position in [metadata_at, column_table, global_table] {
+            tail.extend(position.to_le_bytes());
+        }
+        tail.extend(count(global_places.len())?.to_le_bytes());
+        tail.extend(count(sizes.len())?.to_le_bytes());
         let (major, minor) = self.version.numbers();
-        footer.extend(major.to_le_bytes());
-        footer.extend(minor.to_le_bytes());
-        footer.extend(MAGIC);
-        self.write(&footer)?;
-        let size = self.at;
+        tail.extend(major.to_le_bytes());
+        tail.extend(minor.to_le_bytes());
+        tail.extend(MAGIC);
+        self.sink.write(&seal::seal(self.blocks, start, &tail)?)?;
+        self.sink.write(&tail)?;
         self.sink.commit()?;
-        Ok(size)
+        Ok(tail_at + tail_length)
+    }
+}
+
+impl Place {
+    /// Appends it as tables have it.
+    fn list(self, table: &mut Vec<u8>) {
+        table.extend(self.position.to_le_bytes());
+        table.extend(self.size.to_le_bytes());
     }
 }
 
@@ -185,10 +205,6 @@ impl Output {
 pub(super) fn page_without_buffers(layout: Vec<u8>, length: u64) -> Page {
     let encoding = Some(direct("/lance.encodings.ArrayEncoding", layout.into()));
     Page { length, encoding, ..Page::default() }
-}
-
-fn table(places: &[Place]) -> Vec<u8> {
-    places.iter().flat_map(|p| [p.position, p.size]).flat_map(u64::to_le_bytes).collect()
 }
 
 fn count(n: usize) -> Result<u32> {

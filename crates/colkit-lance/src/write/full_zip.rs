@@ -133,15 +133,15 @@ pub(super) fn encode_lists(page: &Shredded, lists: &Lists) -> Result<Encoded> {
 }
 
 /// How each value of a page of texts is stored.
-pub(super) enum Texts<'a> {
+pub(super) enum Texts {
     Plain,
     Symbols(Box<Compressor>),
-    General(&'a Packer),
+    General(Packer),
     /// Packed structs of these members.
     Packed(Vec<Member>),
 }
 
-pub(super) fn encode_texts(page: &Shredded, texts: &Variable, how: &Texts<'_>) -> Result<Encoded> {
+pub(super) fn encode_texts(page: &Shredded, texts: &Variable, how: &Texts) -> Result<Encoded> {
     let control = Control::of(page);
     let message = match how {
         Texts::Plain => variable(texts.large),

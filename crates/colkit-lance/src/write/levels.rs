@@ -48,6 +48,11 @@ impl Shredded {
         Shredded { layers, rep: None, def: None, entries, max_rep, max_visible, nullable_around_list, values }
     }
 
+    /// Whether values of one width may lie in a full-zip page: some readers miscount null items of lists there.
+    pub fn zips_fixed(&self) -> bool {
+        !self.nullable_around_list && (self.rep.is_none() || self.values.null_count() == 0)
+    }
+
     /// Whether this entry has a value.
     pub fn visible(&self, entry: usize) -> bool {
         self.def.as_ref().and_then(|d| d.get(entry)).is_none_or(|d| *d <= self.max_visible)

@@ -23,11 +23,12 @@ mod page;
 pub(crate) mod schema;
 mod v20;
 mod values;
-mod zones;
+pub(crate) mod zones;
 
 use crate::container::Version;
+use crate::container::messages::Page;
 use crate::schema::is_packed;
-use crate::trust::{self, BloomFilters, Checksums, ColumnChecksums, Statistics, Zones};
+use crate::trust::{self, BloomFilters, Statistics, Zones};
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -35,7 +36,7 @@ use arrow::record_batch::RecordBatch;
 use choice::Choice;
 use colkit_core::drive::parallel;
 use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, column_index};
-use container::{Output, PageBytes, Place, WrittenColumn, WrittenPage};
+use container::{Output, PageBytes, Place, WrittenColumn};
 use hints::Hints;
 pub use options::{Prefer, Writing};
 use prost::Message;
@@ -73,7 +74,7 @@ struct Column {
     /// The row that `pending` begins with.
     first_row: u64,
     leaves: Vec<Leaf>,
-    pages: Vec<Vec<WrittenPage>>,
+    pages: Vec<Vec<Page>>,
     zones: ZoneMap,
 }
 
@@ -97,7 +98,9 @@ impl LanceWriter {
     pub fn new(schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions, writing: &Writing) -> Result<Self> {
         let version = writing.version();
         let mut notes = Vec::new();
-        let stored = schema::storable(&schema, version, options.types, &mut notes)?;
+        let mut stored = schema::storable(&schema, version, options.types, &mut notes)?;
+        // Of the file that the schema may have come from.
+        stored.metadata.retain(|key, _| !trust::is_own_key(key));
         let level = options.level.map(|l| i32::try_from(l).unwrap_or(i32::MAX));
         let choice = Choice { prefer: writing.prefer, level, version, hints: Hints::default() };
         let bloom = writing.bloom.iter().map(|name| column_index(&stored, name)).collect::<Result<Vec<_>>>()?;
@@ -326,11 +329,9 @@ impl TableWriter for LanceWriter {
             (0..self.columns.len()).filter(|c| self.columns.get(*c).is_some_and(|c| c.rows > 0)).collect();
         self.flush(&due)?;
         let globals = self.write_trust()?;
-        let descriptor = schema::descriptor(&self.stored, self.rows)?;
         let mut columns = Vec::new();
         for column in self.columns {
-            for (leaf, pages) in column.leaves.iter().zip(column.pages) {
-                let mut pages: Vec<_> = pages.into_iter().map(|p| p.page).collect();
+            for (leaf, mut pages) in column.leaves.iter().zip(column.pages) {
                 if leaf.kind == LeafKind::Header {
                     // The header of a struct is one page, whatever its members have.
                     let length = pages.iter().map(|p| p.length).sum();
@@ -340,13 +341,19 @@ impl TableWriter for LanceWriter {
                     .push(WrittenColumn { pages, blob: leaf.kind == LeafKind::Blob && self.version == Version::V2_0 });
             }
         }
-        let bytes = self.output.finish(&descriptor, columns, globals)?;
+        let (stored, rows, seal) = (self.stored, self.rows, globals.len() + 1);
+        let descriptor = |size: u64| {
+            let mut stored = stored.clone();
+            stored.metadata.insert(trust::SEAL.to_owned(), trust::seal_value(seal, size));
+            schema::descriptor(&stored, rows)
+        };
+        let bytes = self.output.finish(descriptor, columns, globals)?;
         Ok(WriteSummary { rows: self.rows, bytes, notes: self.notes })
     }
 }
 
 impl LanceWriter {
-    /// Writes statistics, zone maps, checksums and bloom filters, and names them in the schema.
+    /// Writes statistics, zone maps and bloom filters, and names them in the schema.
     fn write_trust(&mut self) -> Result<Vec<Place>> {
         let (mut columns, mut all, mut blooms) = (Vec::new(), Vec::new(), Vec::new());
         for (number, column) in self.columns.iter_mut().enumerate() {
@@ -358,15 +365,9 @@ impl LanceWriter {
                 blooms.push((format!("{}{number}", trust::BLOOM), filters.encode_to_vec()));
             }
         }
-        let checksums = |pages: &Vec<WrittenPage>| ColumnChecksums {
-            crc32: pages.iter().flat_map(|p| p.crc32.iter().copied()).collect(),
-            blobs: pages.iter().flat_map(|p| p.blobs.iter().copied()).collect(),
-        };
-        let checksums = Checksums { columns: self.columns.iter().flat_map(|c| &c.pages).map(checksums).collect() };
         let mut buffers = vec![
             (trust::STATISTICS.to_owned(), Statistics { columns: all }.encode_to_vec()),
             (trust::ZONES.to_owned(), Zones { rows_per_zone: ZONE_ROWS as u64, columns }.encode_to_vec()),
-            (trust::CHECKSUMS.to_owned(), checksums.encode_to_vec()),
         ];
         buffers.append(&mut blooms);
         let mut places = Vec::with_capacity(buffers.len());

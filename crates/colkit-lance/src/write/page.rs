@@ -166,7 +166,7 @@ impl<'a> PageEncoder<'a> {
 
     fn lists(&self, lists: &Lists) -> Result<Option<Encoded>> {
         let wide = lists.items_per_row() * lists.bits / 8 >= WIDE_BYTES && lists.bits > 1;
-        if wide && !self.page.nullable_around_list {
+        if wide && self.page.zips_fixed() {
             return full_zip::encode_lists(self.page, lists).map(Some);
         }
         match self.mini_block(&Wide(lists), lists.rows, None)? {
@@ -179,7 +179,7 @@ impl<'a> PageEncoder<'a> {
         if let Some(found) = self.constant(fixed) {
             return Ok(Some(found));
         }
-        if self.choice.hints.full_zip.unwrap_or(fixed.width >= WIDE_BYTES) && !self.page.nullable_around_list {
+        if self.choice.hints.full_zip.unwrap_or(fixed.width >= WIDE_BYTES) && self.page.zips_fixed() {
             return full_zip::encode_fixed(self.page, fixed).map(Some);
         }
         let (bytes, codec) = smallest(self.fixed_codecs(fixed), fixed.len(), &self.choice)?;
@@ -297,11 +297,9 @@ impl<'a> PageEncoder<'a> {
     }
 
     /// How the values of a full-zip page are stored: compressed one by one where a sample says that it helps.
-    fn full_zip_texts(&self, texts: &Variable) -> Result<full_zip::Texts<'a>> {
-        // Long texts: the strongest is worth its time.
-        if let Some(packer) = self.packers.last()
-            && (texts.data.len() / texts.len().max(1) >= 512 || self.choice.forces_general())
-        {
+    fn full_zip_texts(&self, texts: &Variable) -> Result<full_zip::Texts> {
+        let worth = texts.data.len() / texts.len().max(1) >= 512 || self.choice.forces_general();
+        if let Some(packer) = if worth { self.choice.value_packer(texts)? } else { None } {
             let (mut before, mut after) = (0, 0);
             for value in (0..texts.len()).step_by(texts.len().div_ceil(16).max(1)).map(|i| texts.get(i)) {
                 before += value.len();

@@ -14,7 +14,7 @@ pub(super) const ZONE_ROWS: usize = 8192;
 
 /// What is known of some rows.
 #[derive(Clone, Default)]
-struct Summary {
+pub(crate) struct Summary {
     bounds: Bounds,
     nulls: u64,
     rows: usize,
@@ -95,17 +95,17 @@ impl ZoneMap {
 }
 
 impl Summary {
-    fn of(array: &ArrayRef) -> Result<Summary> {
+    pub fn of(array: &ArrayRef) -> Result<Summary> {
         Ok(Summary { bounds: Bounds::of(array)?, nulls: array.logical_null_count() as u64, rows: array.len() })
     }
 
-    fn add(&mut self, more: &Summary) {
+    pub fn add(&mut self, more: &Summary) {
         self.bounds.add(&more.bounds);
         self.nulls += more.nulls;
         self.rows += more.rows;
     }
 
-    fn zone(&self) -> Zone {
+    pub fn zone(&self) -> Zone {
         let short = |v: &Value| match v {
             Value::Text(s) => s.len() <= BOUND_BYTES,
             Value::Bytes(b) => b.len() <= BOUND_BYTES,

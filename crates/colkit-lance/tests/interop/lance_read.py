@@ -153,7 +153,7 @@ class Tables:
         if t.is_decimal(kind):
             return decimal.Decimal(x % 10**12 - 10**6).scaleb(-kind.scale)
         if t.is_fixed_size_binary(kind):
-            return x.to_bytes(16, "little")[:kind.byte_width]
+            return (x.to_bytes(16, "little") * (kind.byte_width // 16 + 1))[:kind.byte_width]
         if t.is_binary(kind) or t.is_large_binary(kind):
             return self.text(x, wide).encode()
         if t.is_string(kind) or t.is_large_string(kind):
@@ -162,8 +162,10 @@ class Tables:
             return datetime.date(1970, 1, 1) + datetime.timedelta(days=x % 30000)
         if t.is_date64(kind):
             return datetime.date(1970, 1, 1) + datetime.timedelta(days=x % 30000)
-        return pa.scalar(x % 86_000_000, pa.int64()).cast(pa.int32()).cast(kind) if t.is_time32(kind) \
-            else pa.scalar(x % (10**13 if not t.is_time(kind) else 86_000_000_000_000), pa.int64()).cast(kind)
+        if t.is_time32(kind):
+            return pa.scalar(x % 86_000_000, pa.int64()).cast(pa.int32()).cast(kind)
+        # Whole microseconds, which Python's own types hold.
+        return pa.scalar(x % (10**13 if not t.is_time(kind) else 86_000_000_000_000) // 1000 * 1000, pa.int64()).cast(kind)
 
     def text(self, x, wide):
         words = " ".join(WORDS[(x >> (5 * j)) % len(WORDS)] for j in range(x % 6))
@@ -174,8 +176,6 @@ class Tables:
 
 def plain(array):
     """The same values with dictionaries decoded, as Python objects."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
     return array.to_pylist()
 
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 #![allow(clippy::panic, clippy::cast_possible_truncation, missing_docs, reason = "test code")]
 
+mod flips;
 mod generated;
 mod laws;
 mod malformed;

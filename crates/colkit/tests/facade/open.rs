@@ -60,7 +60,7 @@ fn errors_of_a_scan_carry_the_name() {
 fn targets_are_named_by_extension_or_by_hand() {
     let registry = Registry::default();
     let target = |to: Option<&str>, path: Option<&str>| {
-        target_format(&registry, to, path.map(Path::new)).map(|f| f.name()).map_err(|e| e.code())
+        target_format(&registry, to, path.map(Path::new), "--to").map(|f| f.name()).map_err(|e| e.code())
     };
     for format in formats() {
         for extension in format.extensions() {

@@ -17,11 +17,16 @@ pub fn batch() -> RecordBatch {
 
 /// `batch` as a file.
 pub fn write(format: &dyn Format, batch: &RecordBatch) -> Vec<u8> {
+    try_write(format, batch).unwrap()
+}
+
+/// `batch` as a file, if the format can hold its values.
+pub fn try_write(format: &dyn Format, batch: &RecordBatch) -> colkit::Result<Vec<u8>> {
     let sink = MemorySink::new();
-    let mut writer = format.writer(batch.schema(), Box::new(sink.clone()), &WriteOptions::default()).unwrap();
-    writer.write(batch).unwrap();
-    writer.finish().unwrap();
-    sink.bytes().unwrap().to_vec()
+    let mut writer = format.writer(batch.schema(), Box::new(sink.clone()), &WriteOptions::default())?;
+    writer.write(batch)?;
+    writer.finish()?;
+    Ok(sink.bytes().unwrap().to_vec())
 }
 
 /// Bytes as an input of this name.

@@ -28,8 +28,8 @@ impl Words {
     /// Offers these tables and their columns.
     pub fn learn(&mut self, tables: &[(String, Vec<String>)]) {
         for (table, columns) in tables {
-            self.known.insert(table.clone());
-            self.known.extend(columns.iter().cloned());
+            let names = std::iter::once(table).chain(columns);
+            self.known.extend(names.filter(|n| !n.contains(char::is_control)).cloned());
         }
     }
 
@@ -56,7 +56,9 @@ impl Completer for Words {
         if in_quotes(before) {
             let start = before.rfind('\'').map_or(0, |q| q + 1);
             let path = before.get(start..).unwrap_or_default();
-            let (from, files) = self.files.complete(path, path.len(), context)?;
+            let (from, mut files) = self.files.complete(path, path.len(), context)?;
+            // What is offered is written to the terminal as it is.
+            files.retain(|f| !f.display.contains(char::is_control) && !f.replacement.contains(char::is_control));
             return Ok((start + from, files));
         }
         let part = |c: char| c.is_alphanumeric() || c == '_';

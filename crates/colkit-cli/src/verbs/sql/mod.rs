@@ -1,7 +1,9 @@
 //! `sql`: questions over files of any format.
 
 mod complete;
+mod copy;
 mod shell;
+mod spool;
 
 use crate::args::SqlArgs;
 use crate::human::{bytes, count, plural};
@@ -13,20 +15,33 @@ use colkit::arrow::compute::cast;
 use colkit::arrow::datatypes::{Field, Schema, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::store::{StoreCount, Stores};
-use colkit::{Error, Result, without_views};
+use colkit::{Error, FolderSink, Result, without_views};
 use colkit_sql::datafusion::execution::SendableRecordBatchStream;
 use colkit_sql::datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use colkit_sql::datafusion::prelude::{DataFrame, SessionContext};
-use colkit_sql::{Sessions, TableRead, explain, plain};
+use colkit_sql::datafusion::sql::parser::Statement;
+use colkit_sql::{STACK_BYTES, Sessions, TableRead, explain, files_of, plain, statements};
+use copy::{Copying, copying};
 use futures::StreamExt;
 use serde_json::json;
+use spool::Spool;
+use std::collections::VecDeque;
 use std::io::{IsTerminal, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Runtime;
 
+/// Asks on a thread whose stack is as large as queries may need.
 pub fn run(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
+    std::thread::scope(|scope| {
+        let asking = std::thread::Builder::new().name("colkit-sql".into()).stack_size(STACK_BYTES);
+        let asking = asking.spawn_scoped(scope, || ask(args, io))?;
+        asking.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn ask(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
     let shell = args.query.is_none() && args.file.is_none() && std::io::stdin().is_terminal();
     let mut asking = Asking::start(args, io)?;
     if shell {
@@ -55,25 +70,39 @@ struct Asking {
     /// What had been asked of stores when the last answer had been given.
     told: Vec<(String, StoreCount)>,
     /// Standard input, once it is a table.
-    spooled: Option<tempfile::TempPath>,
+    spooled: Option<Spool>,
+    /// Where to put what does not fit into memory; gone with the session.
+    _spill: Option<FolderSink>,
     runtime: Runtime,
+}
+
+/// A folder of our own in the one that was asked for. What a killed process left of it, the next one removes.
+fn spill_folder(asked_for: Option<&Path>) -> Result<Option<FolderSink>> {
+    let create = |folder: &Path| {
+        FolderSink::create(&folder.join("spill"))
+            .map_err(|e| Error::from(e).file(folder.display().to_string()).part("folder to spill to"))
+    };
+    asked_for.map(create).transpose()
 }
 
 impl Asking {
     fn start(args: &SqlArgs, io: &mut Io) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(args.reading.thread_count())
+            .thread_stack_size(STACK_BYTES)
             .enable_all()
             .build()?;
-        let stores = Stores::default();
+        let stores = Stores::shared().separate();
+        let spill = spill_folder(args.spill_dir.as_deref())?;
         let sessions = Sessions {
             opening: args.reading.opening()?,
-            memory: Some(args.reading.memory),
-            spill_folder: args.spill_dir.clone(),
+            // The rest is for reading.
+            memory: Some(args.reading.memory - args.reading.memory / 4),
+            spill_folder: spill.as_ref().map(|s| s.path().to_path_buf()),
             stores: stores.clone(),
         };
         let context = sessions.start().map_err(|e| plain(&e))?;
-        let mut asking = Asking { context, stores, told: Vec::new(), spooled: None, runtime };
+        let mut asking = Asking { context, stores, told: Vec::new(), spooled: None, _spill: spill, runtime };
         for table in &args.tables {
             let Some((name, path)) = table.split_once('=').filter(|(n, p)| !n.is_empty() && !p.is_empty()) else {
                 return Err(Error::request("bad_table", format!("expected NAME=PATH, found {table:?}"))
@@ -102,35 +131,26 @@ impl Asking {
 
     /// The file that standard input was copied to: queries read tables from more than one place at once.
     fn standard_input(&mut self, io: &mut Io) -> Result<String> {
-        let path = match &self.spooled {
-            Some(path) => path,
-            None => {
-                let mut file = tempfile::Builder::new().prefix("colkit-stdin-").tempfile()?;
-                std::io::copy(&mut io.stdin, &mut file)?;
-                self.spooled.insert(file.into_temp_path())
-            }
+        let spool = match &self.spooled {
+            Some(spool) => spool,
+            None => self.spooled.insert(Spool::of(&mut io.stdin)?),
         };
-        Ok(path.display().to_string())
+        Ok(spool.path().display().to_string())
     }
 
     /// Runs all statements of `text` and prints what they give.
     fn ask(&mut self, text: &str, args: &SqlArgs, io: &mut Io) -> Result<()> {
-        if text.contains("'-'") && self.spooled.is_none() {
-            self.call("-", "-", io)?;
-        }
-        let printing = Printing::new(&args.print, args.script.json, io)?;
-        let state = self.context.state();
-        let dialect = state.config().options().sql_parser.dialect;
-        let parsed = colkit_sql::datafusion::sql::parser::DFParserBuilder::new(text)
-            .with_dialect(dialect_of(dialect.as_ref()).as_ref())
-            .build()
-            .and_then(|mut parser| parser.parse_statements());
-        let statements = parsed.map_err(|e| plain(&e))?;
+        let printing = Printing::new(&args.print, args.existing(), args.script.json, io)?;
+        let statements = statements(&self.context.state(), text).map_err(|e| plain(&e))?;
         if statements.is_empty() {
             return Err(Error::request("bad_sql", "there is no statement to run").hint("such as SELECT 1"));
         }
+        if self.spooled.is_none() && self.reads_standard_input(&statements)? {
+            self.call("-", "-", io)?;
+        }
         let mut answers = Vec::new();
-        for statement in statements {
+        for mut statement in statements {
+            colkit_sql::approximate_numbers(&mut statement);
             let context = &self.context;
             let frame = self.runtime.block_on(async {
                 let plan = context.state().statement_to_plan(statement).await?;
@@ -144,18 +164,70 @@ impl Asking {
             if i == last || args.print.out.is_none() {
                 self.print(frame, &printing, args, io)?;
             } else {
-                self.drain(frame)?;
+                self.drain(frame, args, io)?;
             }
         }
         Ok(())
     }
 
-    fn drain(&self, frame: DataFrame) -> Result<()> {
-        self.runtime.block_on(frame.collect()).map(drop).map_err(|e| plain(&e))
+    /// Whether standard input is one of the tables.
+    fn reads_standard_input(&self, statements: &VecDeque<Statement>) -> Result<bool> {
+        let state = self.context.state();
+        for statement in statements {
+            let tables = state.resolve_table_references(statement).map_err(|e| plain(&e))?;
+            if tables.contains(&file_name("-")) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn drain(&mut self, frame: DataFrame, args: &SqlArgs, io: &mut Io) -> Result<()> {
+        match copying(frame.logical_plan())? {
+            Copying::Ours(copy) => self.copy(&copy, args, io).map(drop),
+            _ => self.runtime.block_on(frame.collect()).map(drop).map_err(|e| plain(&e)),
+        }
     }
 
     fn print(&mut self, frame: DataFrame, printing: &Printing, args: &SqlArgs, io: &mut Io) -> Result<()> {
         let began = Instant::now();
+        if let Copying::Ours(copy) = copying(frame.logical_plan())? {
+            let count = self.copy(&copy, args, io)?;
+            let mut printer = printing.start(&count.schema(), Subject::nothing(), io, args.reading.memory)?;
+            printer.write(&count)?;
+            return printer.finish().map(drop);
+        }
+        let (plan, given) = self.write(frame, printing, args, io)?;
+        if args.print.explain {
+            tell(&explain(&plan), &asked(&self.told, &self.stores.counts()), io)?;
+        }
+        self.told = self.stores.counts();
+        if let Some(out) = &args.print.out
+            && !args.script.json
+        {
+            let seconds = began.elapsed().as_secs_f64();
+            writeln!(io.stderr, "{}: {} in {seconds:.2} s", out.display(), plural(given, "row"))?;
+        }
+        Ok(())
+    }
+
+    /// The files that must not be written to while this runs.
+    fn files_of(&self, frame: &DataFrame) -> Result<Vec<PathBuf>> {
+        let state = self.context.state();
+        let files = self.runtime.block_on(files_of(frame.logical_plan(), &state)).map_err(|e| plain(&e))?;
+        let spooled = self.spooled.as_ref().map(Spool::path);
+        Ok(files.into_iter().filter(|f| Some(f.as_path()) != spooled).collect())
+    }
+
+    /// Runs a query and writes its rows. Gives the plan that ran and the number of rows.
+    fn write(
+        &mut self,
+        frame: DataFrame,
+        printing: &Printing,
+        args: &SqlArgs,
+        io: &mut Io,
+    ) -> Result<(Arc<dyn ExecutionPlan>, u64)> {
+        let inputs = if printing.is_to_file() { self.files_of(&frame)? } else { Vec::new() };
         let started = self.runtime.block_on(async {
             let task = Arc::new(frame.task_ctx());
             let plan = frame.create_physical_plan().await?;
@@ -172,9 +244,9 @@ impl Asking {
             while let Some(batch) = self.runtime.block_on(rows.next()) {
                 batch.map_err(|e| plain(&e))?;
             }
-            return Ok(());
+            return Ok((plan, 0));
         }
-        let subject = Subject { inputs: Vec::new(), cost: Box::new(cost) };
+        let subject = Subject { inputs, cost: Box::new(cost) };
         let mut printer = printing.start(&schema, subject, io, args.reading.memory)?;
         let mut given = 0;
         while let Some(batch) = self.runtime.block_on(rows.next()) {
@@ -185,23 +257,8 @@ impl Asking {
         for note in printer.finish()? {
             writeln!(io.stderr, "note: {note}")?;
         }
-        if args.print.explain {
-            tell(&explain(&plan), &asked(&self.told, &self.stores.counts()), io)?;
-        }
-        self.told = self.stores.counts();
-        if let Some(out) = &args.print.out
-            && !args.script.json
-        {
-            let seconds = began.elapsed().as_secs_f64();
-            writeln!(io.stderr, "{}: {} in {seconds:.2} s", out.display(), plural(given, "row"))?;
-        }
-        Ok(())
+        Ok((plan, given))
     }
-}
-
-fn dialect_of(name: &str) -> Box<dyn colkit_sql::datafusion::sql::sqlparser::dialect::Dialect> {
-    use colkit_sql::datafusion::sql::sqlparser::dialect::{GenericDialect, dialect_from_str};
-    dialect_from_str(name).unwrap_or_else(|| Box::new(GenericDialect {}))
 }
 
 /// A name that is taken as it stands: its dots do not separate catalogs, and its case is kept.

@@ -93,6 +93,7 @@ impl Settings {
             query: None,
             file: None,
             tables: Vec::new(),
+            force: args.force,
             spill_dir: None,
             print,
             script: args.script.clone(),

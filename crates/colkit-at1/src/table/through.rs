@@ -1,0 +1,82 @@
+//! The text of a file, read through: a table like the text itself would be.
+
+use super::File;
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
+use colkit_core::drive::blocking;
+use colkit_core::{
+    Boxed, ColumnStatistics, Lane, Layout, Machine, Projection, Result, Scan, Split, Step, Table, Verified, ready,
+};
+use std::sync::Arc;
+
+/// A file whose text is in memory.
+pub struct Through {
+    /// The file it comes from.
+    pub file: Arc<File>,
+    /// The text.
+    pub text: Bytes,
+    /// The table that the text is.
+    pub table: Arc<dyn Table>,
+}
+
+impl Through {
+    fn fed<T: 'static>(&self, machine: Boxed<T>) -> Boxed<T> {
+        Box::new(Fed { machine, text: self.text.clone() })
+    }
+}
+
+impl Table for Through {
+    fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+
+    fn row_count(&self) -> u64 {
+        self.table.row_count()
+    }
+
+    fn properties(&self) -> Vec<(&'static str, String)> {
+        [self.file.properties(), self.table.properties()].concat()
+    }
+
+    fn statistics(&self) -> Vec<ColumnStatistics> {
+        self.table.statistics()
+    }
+
+    fn splits(&self, scan: &Scan) -> Result<Boxed<Vec<Split>>> {
+        let splits = blocking::run(self.table.splits(scan)?, &self.text)?;
+        // Their ranges are those of the text, which has been read.
+        Ok(ready(splits.into_iter().map(|split| Split { ranges: Vec::new(), ..split }).collect()))
+    }
+
+    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
+        let lanes = self.table.read(split, scan)?;
+        Ok(lanes.into_iter().map(|lane| Lane { machine: self.fed(lane.machine), ..lane }).collect())
+    }
+
+    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
+        Ok(self.fed(self.table.take(rows, projection)?))
+    }
+
+    fn layout(&self) -> Result<Boxed<Layout>> {
+        Ok(ready(self.file.layout(None)?))
+    }
+
+    fn verify(&self) -> Result<Boxed<Verified>> {
+        Ok(self.file.verify())
+    }
+}
+
+/// A machine that gets what it asks for from the text.
+struct Fed<T> {
+    machine: Boxed<T>,
+    text: Bytes,
+}
+
+impl<T> Machine for Fed<T> {
+    type Output = T;
+
+    fn step(&mut self, _: Vec<Bytes>) -> Result<Step<T>> {
+        Ok(Step::Ready(blocking::next(&mut self.machine, &self.text)?))
+    }
+}

@@ -1,0 +1,87 @@
+//! `diff`: text beside types, rows matched by key.
+
+use super::run::{Folder, error};
+use serde_json::json;
+
+/// A Parquet file with a column of every type that text does not show.
+fn typed(folder: &Folder) {
+    let query = "SELECT CAST(column1 AS INT) AS id, CAST(column2 AS DATE) AS day, CAST(column3 AS TIMESTAMP) AS at, \
+        arrow_cast(column3, 'Timestamp(Millisecond, Some(\"+01:00\"))') AS there, CAST(column4 AS DECIMAL(9, 2)) AS price, \
+        CAST(column5 AS TIME) AS time, arrow_cast(column4, 'Float32') AS small, column2 > '2024-01-15' AS late, \
+        arrow_cast(column1, 'UInt8') AS byte, [column1] AS list, arrow_cast('ab', 'Binary') AS raw \
+        FROM (VALUES ('1', '2024-01-01', '2024-01-01T12:00:00', '1.5', '01:02:03'), \
+        ('2', '2024-02-29', '2024-02-29T00:00:00.25', '-0.05', '23:59:59.5'), (NULL, NULL, NULL, NULL, NULL)) t";
+    let said = folder.run(&["sql", query, "--out", "t.parquet"]);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+#[test]
+fn what_was_written_as_text_equals_what_it_was_written_from() {
+    let folder = Folder::new();
+    typed(&folder);
+    let text = folder.ok(&["cat", "t.parquet", "--as", "csv"]).out;
+    folder.write("t.csv", &text);
+    folder.ok(&["diff", "t.csv", "t.parquet"]);
+    folder.ok(&["diff", "t.parquet", "t.csv"]);
+    folder.ok(&["diff", "t.parquet", "t.csv", "--key", "id,day"]);
+    folder.ok(&["convert", "t.parquet", "c.csv", "--types", "lossy", "--nulls", "fill"]);
+    folder.ok(&["diff", "c.csv", "t.parquet"]);
+    folder.write("t.ndjson", folder.ok(&["cat", "t.parquet", "--as", "ndjson"]).out);
+    folder.ok(&["diff", "t.parquet", "t.ndjson"]);
+    // A cell that says more than its type can hold is a difference, and told as it is written.
+    folder.write("other.csv", text.replace("2024-02-29,", "2024-02-28,").replace("1.50,", "1.501,"));
+    let said = folder.run(&["diff", "t.parquet", "other.csv"]);
+    assert_eq!(said.code, 1);
+    assert!(said.out.contains("column \"price\": 1.50 and 1.501"), "{said:?}");
+    assert!(said.out.contains("column \"day\": 2024-02-29 and 2024-02-28"), "{said:?}");
+}
+
+#[test]
+fn rows_are_matched_by_key() {
+    let folder = Folder::new();
+    let row = |i: usize| format!("{},{},v{i}\n", i / 10, i % 10);
+    let rows: Vec<String> = (0..1000).map(row).collect();
+    folder.write("a.csv", format!("a,b,v\n{}", rows.concat()));
+    let mut changed: Vec<String> =
+        rows.iter().enumerate().filter(|(i, _)| i % 100 != 50).map(|(_, r)| r.clone()).collect();
+    changed.reverse();
+    changed.push("7000,1,new\n".into());
+    folder.write("b.csv", format!("a,b,v\n{}", changed.concat().replace("v777\n", "other\n")));
+    let said = folder.run(&["diff", "a.csv", "b.csv", "--key", "a,b"]);
+    assert_eq!(said.code, 1);
+    assert!(said.out.contains("by a, b: 1 row added, 10 removed, 1 changed, 989 unchanged"), "{said:?}");
+    for line in ["added: a 7000, b 1", "removed: a 5, b 0", "changed: a 77, b 7, column \"v\": v777 and other"] {
+        assert!(said.out.contains(line), "{line}: {said:?}");
+    }
+    // The same in another format.
+    folder.ok(&["convert", "b.csv", "b.lance"]);
+    for right in ["b.csv", "b.lance"] {
+        let said = folder.run(&["diff", "a.csv", right, "--key", "a,b", "--json"]);
+        assert_eq!(said.code, 1, "{said:?}");
+        let report = said.json();
+        assert_eq!(report["equal"], false);
+        assert_eq!(report["schema"], json!([]), "{report}");
+        assert_eq!(report["by_key"]["added"], 1);
+        assert_eq!(report["by_key"]["first_added"], json!([{"a": "7000", "b": "1"}]));
+        assert_eq!(report["by_key"]["first_removed"][1], json!({"a": "15", "b": "0"}));
+        let cell = json!({"row": 777, "key": {"a": "77", "b": "7"}, "column": "v", "left": "v777", "right": "other"});
+        assert_eq!(report["first"], json!([cell]));
+    }
+    folder.write("c.csv", format!("a,b,v\n{}", rows.iter().rev().cloned().collect::<String>()));
+    folder.ok(&["diff", "a.csv", "c.csv", "--key", "a,b"]);
+    assert_eq!(folder.run(&["diff", "a.csv", "c.csv"]).code, 1);
+    let said = folder.run(&["diff", "a.csv", "b.csv", "--key", "nope", "--json"]);
+    assert_eq!((said.code, error(&said)["code"].as_str()), (2, Some("no_such_column")));
+}
+
+#[test]
+fn rows_of_one_key_are_matched_in_order() {
+    let folder = Folder::new();
+    folder.write("a.csv", "k,v\nx,1\nx,2\ny,3\nx,4\n");
+    folder.write("b.csv", "k,v\nx,1\nx,2.5\nz,3\n");
+    let said = folder.run(&["diff", "a.csv", "b.csv", "--key", "k", "--json"]);
+    let report = said.json();
+    assert_eq!(report["by_key"]["first_removed"], json!([{"k": "y"}, {"k": "x"}]), "{report}");
+    assert_eq!(report["by_key"]["first_added"], json!([{"k": "z"}]));
+    assert_eq!((&report["by_key"]["changed"], &report["by_key"]["unchanged"]), (&json!(1), &json!(1)));
+}

@@ -1,0 +1,46 @@
+//! The memory of the whole process, for programs whose allocator counts it.
+//!
+//! Formats check what they are about to reserve against [`Limits::memory`](crate::Limits). That is the first defence,
+//! and for a library the only one. A program that owns its process can add a second: it says once how much is in use and
+//! how much there may be ([`set_ceiling`]), and all work that grows with a file looks at that between its steps: the
+//! drivers before every step of a machine, and loops that gather much without ever asking for bytes by themselves.
+
+use crate::{Error, Result};
+use std::sync::OnceLock;
+
+struct Ceiling {
+    in_use: fn() -> u64,
+    most: u64,
+}
+
+static CEILING: OnceLock<Ceiling> = OnceLock::new();
+
+/// What to do about too little memory.
+pub const HINT: &str = "--memory allows more";
+
+/// From now on, reading ends with an error when `in_use` says more than `most` bytes. The first call counts.
+pub fn set_ceiling(in_use: fn() -> u64, most: u64) {
+    let _ = CEILING.set(Ceiling { in_use, most });
+}
+
+/// An error if more memory is in use than there may be.
+#[inline]
+pub fn check() -> Result<()> {
+    match CEILING.get() {
+        None => Ok(()),
+        Some(ceiling) => {
+            let in_use = (ceiling.in_use)();
+            if in_use > ceiling.most { Err(exceeded(in_use, ceiling.most)) } else { Ok(()) }
+        }
+    }
+}
+
+/// Whether more than half of the memory is in use: the time to begin nothing that can wait.
+pub fn is_scarce() -> bool {
+    CEILING.get().is_some_and(|ceiling| (ceiling.in_use)() > ceiling.most / 2)
+}
+
+#[cold]
+fn exceeded(in_use: u64, most: u64) -> Error {
+    Error::limit("this", format!("more than {in_use} bytes of memory"), most).hint(HINT)
+}

@@ -1,0 +1,459 @@
+//! A predicate bound to the types of its columns: what rules out parts of a file, and what is evaluated on rows.
+
+use super::Op;
+use crate::{ColumnStatistics, Error, Result, Value};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Scalar};
+use arrow::buffer::BooleanBuffer;
+use arrow::compute::kernels::cmp;
+use arrow::compute::{and_kleene, cast, is_not_null, is_null, or_kleene};
+use arrow::datatypes::{DataType, Float16Type, Float32Type, Float64Type};
+use arrow::record_batch::RecordBatch;
+use std::cmp::Ordering;
+
+/// A value of its column's type (of the values' type, if the column is a dictionary).
+#[derive(Clone, Debug)]
+pub struct Literal {
+    /// One value.
+    array: ArrayRef,
+    /// The same as zone maps hold it; null if they cannot.
+    value: Value,
+}
+
+impl Literal {
+    /// The first value of an array.
+    pub fn new(array: ArrayRef) -> Self {
+        let value = Value::of_row(&array, 0).unwrap_or(Value::Null);
+        Literal { array, value }
+    }
+
+    /// An array of this one value.
+    pub fn array(&self) -> &ArrayRef {
+        &self.array
+    }
+
+    /// The value as zone maps hold it: dates, times and decimals in their own unit. Null if they cannot hold it.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    fn is_nan(&self) -> bool {
+        matches!(self.value, Value::Float(x) if x.is_nan())
+    }
+}
+
+impl PartialEq for Literal {
+    fn eq(&self, other: &Self) -> bool {
+        self.array.as_ref() == other.array.as_ref()
+    }
+}
+
+/// A condition on a row whose literals are values of their columns. Made by [`super::Predicate::bind`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum BoundPredicate {
+    /// The column compares to the value like this.
+    Compare {
+        /// Which column.
+        column: usize,
+        /// How.
+        op: Op,
+        /// With what.
+        literal: Literal,
+    },
+    /// The column is one of the values.
+    In {
+        /// Which column.
+        column: usize,
+        /// The values.
+        literals: Vec<Literal>,
+        /// It is none of them.
+        denied: bool,
+    },
+    /// The same for every value of the column; unknown for null.
+    Known {
+        /// Which column.
+        column: usize,
+        /// Whether it holds.
+        answer: bool,
+    },
+    /// The column is null.
+    IsNull {
+        /// Which column.
+        column: usize,
+        /// It is not null.
+        denied: bool,
+    },
+    /// Neither true nor false, for every row.
+    Unknown,
+    /// All of these. Without any: true.
+    And(Vec<BoundPredicate>),
+    /// One of these. Without any: false.
+    Or(Vec<BoundPredicate>),
+}
+
+impl BoundPredicate {
+    /// The columns it looks at, sorted, each once.
+    pub fn columns(&self) -> Vec<usize> {
+        fn collect(p: &BoundPredicate, into: &mut Vec<usize>) {
+            match p {
+                BoundPredicate::Compare { column, .. }
+                | BoundPredicate::In { column, .. }
+                | BoundPredicate::Known { column, .. }
+                | BoundPredicate::IsNull { column, .. } => into.push(*column),
+                BoundPredicate::Unknown => {}
+                BoundPredicate::And(all) | BoundPredicate::Or(all) => all.iter().for_each(|p| collect(p, into)),
+            }
+        }
+        let mut columns = Vec::new();
+        collect(self, &mut columns);
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// Whether some row of a part of a file may match, going by what `statistics` says about the part's columns.
+    /// `false` is a promise that none does; `true` promises nothing.
+    pub fn may_match(&self, statistics: &dyn Fn(usize) -> Option<ColumnStatistics>) -> bool {
+        self.may_match_without(&[], statistics)
+    }
+
+    /// The same where rows with NaN in one of the columns `without` are of no interest.
+    fn may_match_without(&self, without: &[usize], known: &dyn Fn(usize) -> Option<ColumnStatistics>) -> bool {
+        match self {
+            BoundPredicate::Compare { column, op, literal } => known(*column).is_none_or(|s| {
+                // Bounds do not speak of NaN, which is larger than every number.
+                let nan = literal.array.data_type().is_floating() && !s.nan_free && !without.contains(column);
+                within(&s, *op, &literal.value) || (nan && matches!(op, Op::Gt | Op::Ge))
+            }),
+            BoundPredicate::In { column, literals, denied: false } => {
+                known(*column).is_none_or(|s| literals.iter().any(|l| within(&s, Op::Eq, &l.value)))
+            }
+            BoundPredicate::Known { answer, .. } => *answer,
+            BoundPredicate::IsNull { column, denied: false } => known(*column).is_none_or(|s| s.null_count != Some(0)),
+            BoundPredicate::In { .. } | BoundPredicate::IsNull { .. } => true,
+            BoundPredicate::Unknown => false,
+            BoundPredicate::And(all) => {
+                let numbers = all.iter().filter_map(BoundPredicate::rules_out_nan);
+                let without: Vec<usize> = without.iter().copied().chain(numbers).collect();
+                all.iter().all(|p| p.may_match_without(&without, known))
+            }
+            BoundPredicate::Or(all) => all.iter().any(|p| p.may_match_without(without, known)),
+        }
+    }
+
+    /// The column that cannot be NaN where this holds.
+    fn rules_out_nan(&self) -> Option<usize> {
+        match self {
+            BoundPredicate::Compare { column, op: Op::Eq | Op::Lt | Op::Le, literal } => {
+                (!literal.is_nan()).then_some(*column)
+            }
+            BoundPredicate::In { column, literals, denied: false } => {
+                literals.iter().all(|l| !l.is_nan()).then_some(*column)
+            }
+            _ => None,
+        }
+    }
+
+    /// For each row whether it matches; unknown is null. `position` says where in the batch a column of the table is.
+    pub fn evaluate(&self, batch: &RecordBatch, position: &dyn Fn(usize) -> Option<usize>) -> Result<BooleanArray> {
+        let column = |index: usize| {
+            position(index)
+                .and_then(|p| batch.columns().get(p))
+                .ok_or_else(|| Error::request("no_such_column", format!("the predicate's column {index} was not read")))
+        };
+        let every = |answer: bool| BooleanArray::from(vec![answer; batch.num_rows()]);
+        let all = |of: &[BoundPredicate], start: bool, combine: Kleene| {
+            of.iter().try_fold(every(start), |sum, p| Ok(combine(&sum, &p.evaluate(batch, position)?)?))
+        };
+        match self {
+            BoundPredicate::Compare { column: index, op, literal } => compare(column(*index)?, *op, literal),
+            BoundPredicate::In { column: index, literals, denied } => {
+                let array = column(*index)?;
+                let (op, combine): (_, Kleene) = if *denied { (Op::Ne, and_kleene) } else { (Op::Eq, or_kleene) };
+                let start = constant(array, *denied);
+                literals.iter().try_fold(start, |sum, l| Ok(combine(&sum, &compare(array, op, l)?)?))
+            }
+            BoundPredicate::Known { column: index, answer } => Ok(constant(column(*index)?, *answer)),
+            BoundPredicate::IsNull { column: index, denied: false } => Ok(is_null(column(*index)?)?),
+            BoundPredicate::IsNull { column: index, denied: true } => Ok(is_not_null(column(*index)?)?),
+            BoundPredicate::Unknown => Ok(BooleanArray::new_null(batch.num_rows())),
+            BoundPredicate::And(of) => all(of, true, and_kleene),
+            BoundPredicate::Or(of) => all(of, false, or_kleene),
+        }
+    }
+}
+
+type Kleene = fn(&BooleanArray, &BooleanArray) -> std::result::Result<BooleanArray, arrow::error::ArrowError>;
+
+/// Whether a value within the bounds may compare to the literal like this.
+fn within(s: &ColumnStatistics, op: Op, value: &Value) -> bool {
+    let min = s.min.as_ref().and_then(|min| min.compare(value));
+    let max = s.max.as_ref().and_then(|max| max.compare(value));
+    match op {
+        Op::Eq => min.is_none_or(Ordering::is_le) && max.is_none_or(Ordering::is_ge),
+        Op::Lt => min.is_none_or(Ordering::is_lt),
+        Op::Le => min.is_none_or(Ordering::is_le),
+        Op::Gt => max.is_none_or(Ordering::is_gt),
+        Op::Ge => max.is_none_or(Ordering::is_ge),
+        // Bounds need not occur, so that even one value between them may be another.
+        Op::Ne => true,
+    }
+}
+
+fn compare(array: &ArrayRef, op: Op, literal: &Literal) -> Result<BooleanArray> {
+    let data_type = match array.data_type() {
+        DataType::Dictionary(_, values) => values,
+        other => other,
+    };
+    if data_type.is_floating() {
+        let array = if array.data_type() == data_type { array.clone() } else { cast(array, data_type)? };
+        return Ok(match data_type {
+            DataType::Float16 => compare_floats::<Float16Type>(&array, op, literal, |x| x.is_nan()),
+            DataType::Float32 => compare_floats::<Float32Type>(&array, op, literal, |x| x.is_nan()),
+            _ => compare_floats::<Float64Type>(&array, op, literal, |x| x.is_nan()),
+        });
+    }
+    let value = Scalar::new(literal.array.clone());
+    Ok(match op {
+        Op::Eq => cmp::eq(array, &value),
+        Op::Ne => cmp::neq(array, &value),
+        Op::Lt => cmp::lt(array, &value),
+        Op::Le => cmp::lt_eq(array, &value),
+        Op::Gt => cmp::gt(array, &value),
+        Op::Ge => cmp::gt_eq(array, &value),
+    }?)
+}
+
+/// NaN equals NaN and is larger than every number; -0.0 equals 0.0.
+#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "NaN is meant to be on this side")]
+fn compare_floats<T: ArrowPrimitiveType>(
+    array: &ArrayRef,
+    op: Op,
+    literal: &Literal,
+    is_nan: fn(T::Native) -> bool,
+) -> BooleanArray
+where
+    T::Native: PartialOrd,
+{
+    let array = array.as_primitive::<T>();
+    let Some(value) = literal.array.as_primitive_opt::<T>().and_then(|a| a.values().first().copied()) else {
+        return BooleanArray::new_null(array.len());
+    };
+    let values = array.values();
+    let bits = match (op, is_nan(value)) {
+        (Op::Eq, false) => mask(values, |x| x == value),
+        (Op::Ne, false) => mask(values, |x| x != value),
+        (Op::Lt, false) => mask(values, |x| x < value),
+        (Op::Le, false) => mask(values, |x| x <= value),
+        // What is neither smaller nor equal is larger or NaN.
+        (Op::Gt, false) => mask(values, |x| !(x <= value)),
+        (Op::Ge, false) => mask(values, |x| !(x < value)),
+        (Op::Eq | Op::Ge, true) => mask(values, is_nan),
+        (Op::Ne | Op::Lt, true) => mask(values, |x| !is_nan(x)),
+        (Op::Le, true) => BooleanBuffer::new_set(array.len()),
+        (Op::Gt, true) => BooleanBuffer::new_unset(array.len()),
+    };
+    BooleanArray::new(bits, array.nulls().cloned())
+}
+
+fn mask<N: Copy>(values: &[N], holds: impl Fn(N) -> bool) -> BooleanBuffer {
+    BooleanBuffer::collect_bool(values.len(), |i| values.get(i).is_some_and(|x| holds(*x)))
+}
+
+/// The same answer for every row that is not null.
+fn constant(array: &ArrayRef, answer: bool) -> BooleanArray {
+    let bits = if answer { BooleanBuffer::new_set(array.len()) } else { BooleanBuffer::new_unset(array.len()) };
+    BooleanArray::new(bits, array.logical_nulls())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Predicate;
+    use super::*;
+    use crate::Decimal;
+    use arrow::array::{
+        Date32Array, Decimal128Array, Decimal256Array, DictionaryArray, FixedSizeBinaryArray, Float32Array,
+        Float64Array, Int8Array, Int32Array, Time32SecondArray, TimestampSecondArray, UInt64Array,
+    };
+    use arrow::datatypes::{Field, Schema, i256};
+    use std::sync::Arc;
+
+    fn evaluated(array: ArrayRef, predicate: &Predicate) -> Vec<Option<bool>> {
+        let schema = Arc::new(Schema::new(vec![Field::new("c", array.data_type().clone(), true)]));
+        let bound = predicate.bind(&schema).unwrap();
+        let batch = RecordBatch::try_new(schema, vec![array]).unwrap();
+        bound.evaluate(&batch, &Some).unwrap().iter().collect()
+    }
+
+    /// Which rows match a condition on the column `c`: 1, 0, or - for unknown.
+    fn rows(array: impl Array + 'static, condition: &str) -> String {
+        let schema = Schema::new(vec![Field::new("c", array.data_type().clone(), true)]);
+        let predicate = Predicate::parse(condition, &schema).unwrap();
+        let sign = |answer: Option<bool>| match answer {
+            None => '-',
+            Some(true) => '1',
+            Some(false) => '0',
+        };
+        evaluated(Arc::new(array), &predicate).into_iter().map(sign).collect()
+    }
+
+    #[test]
+    fn integers_against_any_number() {
+        let t = |condition| rows(Int32Array::from(vec![Some(1), Some(2), Some(3), None]), condition);
+        assert_eq!(t("c > 1.5"), "011-");
+        assert_eq!(t("c <= 2.5"), "110-");
+        assert_eq!(t("c = 2.5"), "000-");
+        assert_eq!(t("c != 2.5"), "111-");
+        assert_eq!(t("c = 2.000"), "010-");
+        assert_eq!(t("c < 1099511627776"), "111-");
+        assert_eq!(t("c > -inf"), "111-");
+        assert_eq!(t("c < nan"), "111-");
+        assert_eq!(t("c = -1099511627776"), "000-");
+        assert_eq!(t("c = null"), "----");
+        assert_eq!(t("c in (1, 2.5, 7e300)"), "100-");
+        assert_eq!(t("c not in (1, 2.5)"), "011-");
+        assert_eq!(t("c not in (1, null)"), "0---");
+        assert_eq!(t("not (c > 1.5 and c < 3)"), "101-");
+        assert_eq!(rows(UInt64Array::from(vec![0, u64::MAX]), "c > 18446744073709551614"), "01");
+        assert_eq!(rows(UInt64Array::from(vec![0, u64::MAX]), "c >= -0.5"), "11");
+        assert_eq!(rows(Int8Array::from(vec![-128, 127]), "c between -128.5 and 126.5"), "10");
+    }
+
+    #[test]
+    fn decimals_that_the_column_cannot_hold() {
+        let cents = || Decimal128Array::from(vec![155, 156, 57395]).with_precision_and_scale(15, 2).unwrap();
+        assert_eq!(rows(cents(), "c > 1.555"), "011");
+        assert_eq!(rows(cents(), "c = 1.555"), "000");
+        assert_eq!(rows(cents(), "c != 1.555"), "111");
+        assert_eq!(rows(cents(), "c = 573.95"), "001");
+        assert_eq!(rows(cents(), "c = 573.950000000000000000000000000000000000000000000000"), "001");
+        assert_eq!(rows(cents(), "c > 0.0000006127"), "111");
+        assert_eq!(rows(cents(), "c < 1.55000000000000000000000000000000000000000001"), "100");
+        assert_eq!(rows(cents(), "c < 1e500"), "111");
+        let wide = Decimal256Array::from(vec![i256::MIN, i256::MAX]).with_precision_and_scale(76, 0).unwrap();
+        assert_eq!(rows(wide, "c > 99999999999999999999999999999999999999999999999.5"), "01");
+    }
+
+    #[test]
+    fn floats_have_one_order() {
+        let t = |condition| rows(Float64Array::from(vec![-0.0, -f64::NAN, f64::NAN, 2.5, f64::INFINITY]), condition);
+        assert_eq!(t("c = 0"), "10000");
+        assert_eq!(t("c in (0, 1, 2, nan)"), "11100");
+        assert_eq!(t("c != 2.5"), "11101");
+        assert_eq!(t("c > 2.5"), "01101");
+        assert_eq!(t("not c > 2.5"), "10010");
+        assert_eq!(t("c >= nan"), "01100");
+        assert_eq!(t("c < nan"), "10011");
+        assert_eq!(t("c <= 1e400"), "10010");
+        assert_eq!(t("c > 1e400"), "01101");
+        assert_eq!(t("c = inf"), "00001");
+        let short = Float32Array::from(vec![0.1, f32::MAX, f32::NEG_INFINITY]);
+        assert_eq!(rows(short.clone(), "c = 0.1"), "100");
+        assert_eq!(rows(short.clone(), "c <= 1e39"), "111");
+        assert_eq!(rows(short.clone(), "c < -1e39"), "001");
+        assert_eq!(rows(short, "c >= -1e39"), "110");
+    }
+
+    #[test]
+    fn times_beyond_the_unit_of_the_column() {
+        let times = || TimestampSecondArray::from(vec![0, 1, 86_400]);
+        assert_eq!(rows(times(), "c >= '1970-01-02'"), "001");
+        assert_eq!(rows(times(), "c = '1970-01-01T00:00:01.5'"), "000");
+        assert_eq!(rows(times(), "c > '1970-01-01 00:00:00.0000000001'"), "011");
+        assert_eq!(rows(times(), "c = '1970-01-01T01:00:01.000+01:00'"), "010");
+        assert_eq!(rows(times().with_timezone("+01:00"), "c = '1970-01-01 01:00:01'"), "010");
+        assert_eq!(rows(times(), "c < '9999-12-31'"), "111");
+        assert_eq!(rows(Time32SecondArray::from(vec![1, 2]), "c < '00:00:01.5'"), "10");
+        assert_eq!(rows(Date32Array::from(vec![0, 1]), "c > '1970-01-01T12:00:00'"), "01");
+        assert_eq!(rows(Date32Array::from(vec![0, 1]), "c = '1970-1-2'"), "01");
+        assert_eq!(rows(Date32Array::from(vec![0, 1]), "c = 19700102"), "01");
+    }
+
+    #[test]
+    fn bytes_of_one_length_against_others() {
+        let bytes = || FixedSizeBinaryArray::try_from_iter([b"ab", b"b\0", b"bb"].into_iter()).unwrap();
+        assert_eq!(rows(bytes(), "c = 'ab'"), "100");
+        assert_eq!(rows(bytes(), "c >= 'b'"), "011");
+        assert_eq!(rows(bytes(), "c < 'b'"), "100");
+        assert_eq!(rows(bytes(), "c = 'b'"), "000");
+        assert_eq!(rows(bytes(), "c > 'aba'"), "011");
+        assert_eq!(rows(bytes(), "c > ''"), "111");
+    }
+
+    #[test]
+    fn dictionaries_are_compared_by_their_values() {
+        let words: DictionaryArray<arrow::datatypes::Int8Type> = [Some("a"), None, Some("b")].into_iter().collect();
+        assert_eq!(rows(words, "c >= 'b'"), "0-1");
+        let floats =
+            DictionaryArray::new(Int8Array::from(vec![0, 1]), Arc::new(Float64Array::from(vec![-0.0, f64::NAN])));
+        assert_eq!(rows(floats, "c in (0)"), "10");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let refused = |data_type: DataType, value: Value| {
+            let schema = Schema::new(vec![Field::new("c", data_type, true)]);
+            let error = Predicate::compare(0, Op::Eq, value).bind(&schema).unwrap_err();
+            assert_eq!(error.code(), "type_mismatch");
+        };
+        refused(DataType::Utf8, Value::Int(5));
+        refused(DataType::Int32, Value::Text("5".into()));
+        refused(DataType::Boolean, Value::Int(1));
+        refused(DataType::Date32, Value::Text("soon".into()));
+        refused(DataType::Date32, Value::Int(3));
+        refused(DataType::Date32, Value::Decimal(Decimal::parse("1.5").unwrap()));
+    }
+
+    #[test]
+    fn zone_maps_rule_out_only_what_they_can() {
+        let zone = |column: usize| {
+            (column < 2).then(|| {
+                let of = |i: i16| if column == 0 { Value::Int(i.into()) } else { Value::Float(i.into()) };
+                ColumnStatistics { min: Some(of(10)), max: Some(of(20)), null_count: Some(0), ..Default::default() }
+            })
+        };
+        let schema = Schema::new(vec![
+            Field::new("i", DataType::Int32, true),
+            Field::new("x", DataType::Float64, true),
+            Field::new("u", DataType::Int32, true),
+        ]);
+        let may = |condition| Predicate::parse(condition, &schema).unwrap().bind(&schema).unwrap().may_match(&zone);
+        for out in [
+            "i = 21",
+            "i = 19.5",
+            "i < 10",
+            "i > 20.0",
+            "i > 20.5",
+            "i < 1e-300",
+            "not i >= 10",
+            "i is null",
+            "i = 99 and u = 99",
+            "i in (1, 15.5)",
+            "i = null",
+            "not (i <= 20 or u = 1)",
+            "x < 10",
+            "x = 21",
+            "x between 21 and 30",
+            "x > 20 and x < inf",
+            "x in (5, 25)",
+        ] {
+            assert!(!may(out), "{out}");
+        }
+        for kept in [
+            "i = 10",
+            "i <= 10",
+            "i >= 19.5",
+            "i != 10",
+            "not i = 10",
+            "u is null",
+            "i is not null",
+            "i = 99 or u = 99",
+            "x > 20",
+            "x >= 21",
+            "x = nan",
+            "not x < 100",
+            "x in (5, nan)",
+        ] {
+            assert!(may(kept), "{kept}");
+        }
+    }
+}

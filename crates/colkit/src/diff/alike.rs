@@ -1,0 +1,264 @@
+//! Tables made comparable: text, which has no types, is read to those of the other side.
+//!
+//! Values are never rounded on the way: a cell that says more than the type can hold (`1.555` beside a decimal of two digits)
+//! is as different from every value as one that cannot be read at all.
+
+use crate::convert::wider_fields;
+use crate::{Input, OpenFile, Opening};
+use arrow::array::{Array, ArrayRef, AsArray, StringArray, new_null_array};
+use arrow::compute::{can_cast_types, cast};
+use arrow::datatypes::{DataType, Field, TimeUnit};
+use arrow::row::{RowConverter, SortField};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use colkit_core::{Nulls, Projection, Result, Scan, json};
+use std::sync::Arc;
+
+/// An open file, and whether it is text.
+pub(super) struct Opened {
+    pub file: OpenFile,
+    pub text: bool,
+}
+
+/// Opens two inputs for comparison.
+pub(super) fn open_both(a: &Input, b: &Input, opening: &Opening) -> Result<(Opened, Opened)> {
+    let is_text = |input: &Input| opening.format_of(input).map(|f| opening.registry.is_text(f.name()));
+    let typed = |file: OpenFile| Opened { file, text: false };
+    let text = |file: OpenFile| Opened { file, text: true };
+    Ok(match (is_text(a)?, is_text(b)?) {
+        (true, false) => {
+            let b = opening.open(b)?;
+            (text(open_like(a, &b, opening)?), typed(b))
+        }
+        (false, true) => {
+            let a = opening.open(a)?;
+            let b = open_like(b, &a, opening)?;
+            (typed(a), text(b))
+        }
+        (false, false) => (typed(opening.open(a)?), typed(opening.open(b)?)),
+        (true, true) => {
+            let (a, b) = (opening.open(a)?, opening.open(b)?);
+            // What both can be read as without change.
+            let wider = wider_fields(a.schema().fields(), b.schema().fields());
+            let common = |f: &&Arc<Field>| [&a, &b].iter().all(|file| file.schema().fields().find(f.name()).is_some());
+            let types: Vec<_> =
+                wider.iter().filter(common).map(|f| (f.name().clone(), f.data_type().clone())).collect();
+            let reopened = |file: OpenFile| {
+                let other = |(name, wanted): &(String, DataType)| {
+                    file.schema().fields().find(name).is_some_and(|(_, f)| f.data_type() != wanted)
+                };
+                let types: Vec<_> = types.iter().filter(|t| other(t)).cloned().collect();
+                if types.is_empty() { Ok(file) } else { with_types(file.input(), types, opening) }
+            };
+            (typed(reopened(a)?), typed(reopened(b)?))
+        }
+    })
+}
+
+fn with_types(input: &Input, types: Vec<(String, DataType)>, opening: &Opening) -> Result<OpenFile> {
+    Opening { text: opening.text.clone().with_types(types), ..opening.clone() }.open(input)
+}
+
+/// Opens text such that its columns can be compared with those of `model` of the same name: of the same type where every
+/// text of the inferred type also is one of that, as they were written otherwise.
+fn open_like(input: &Input, model: &OpenFile, opening: &Opening) -> Result<OpenFile> {
+    let opening = opening.suited_to(model.format().as_ref(), Nulls::Refuse);
+    let plain = opening.open(input)?;
+    let theirs = model.schema();
+    let is_json = plain.format().name() == "ndjson";
+    let mut types = Vec::new();
+    for ours in plain.schema().fields() {
+        let Some((_, theirs)) = theirs.fields().find(ours.name()) else { continue };
+        let (name, inferred, wanted) = (ours.name(), ours.data_type(), theirs.data_type());
+        // JSON has lists and objects of its own.
+        let nested = is_json && (inferred.is_nested() || wanted.is_nested());
+        if inferred == wanted {
+            continue;
+        }
+        if reads_as(inferred, wanted) || (nested && can_read(input, name, wanted, &opening)) {
+            types.push((name.clone(), wanted.clone()));
+        } else if !nested {
+            types.push((name.clone(), DataType::Utf8));
+        }
+    }
+    if types.is_empty() { Ok(plain) } else { with_types(input, types, &opening) }
+}
+
+/// Whether every text of the inferred type also is one of the other.
+fn reads_as(inferred: &DataType, other: &DataType) -> bool {
+    use DataType::{Float64, Int32, Int64};
+    matches!((inferred, other), (Int32, Int64 | Float64))
+}
+
+/// Whether the text of a column can be read to this type; the only way to know is to try.
+fn can_read(input: &Input, name: &str, data_type: &DataType, opening: &Opening) -> bool {
+    let attempt = || -> Result<()> {
+        let file = with_types(input, vec![(name.into(), data_type.clone())], opening)?;
+        for batch in file.scan(&Scan::of(Projection::named(&file.schema(), [name])?))? {
+            batch?;
+        }
+        Ok(())
+    };
+    attempt().is_ok()
+}
+
+/// What a column is made into for comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Alike {
+    /// Nothing: it is compared as it is.
+    Same,
+    /// The same values in another form.
+    Cast(DataType),
+    /// Text read to this type, and beside it the cells that say something else.
+    Read(DataType),
+    /// Values of this type beside text: there is no cell that says something else.
+    BesideText(DataType),
+    /// The text that is written of it.
+    Written,
+}
+
+/// How two columns, each said to be text or not, are compared; `None` if they cannot be.
+pub(super) fn alike(left: (&DataType, bool), right: (&DataType, bool)) -> Option<(Alike, Alike)> {
+    if left.0 == right.0 {
+        // What has no form as a row of bytes is compared by its text.
+        let rows = RowConverter::supports_fields(&[SortField::new(left.0.clone())]);
+        return Some(if rows { (Alike::Same, Alike::Same) } else { (Alike::Written, Alike::Written) });
+    }
+    match (left, right) {
+        ((DataType::Utf8, true), (typed, _)) => Some(text_beside(typed)),
+        ((typed, _), (DataType::Utf8, true)) => {
+            let (text, typed) = text_beside(typed);
+            Some((typed, text))
+        }
+        _ => None,
+    }
+}
+
+/// What becomes of text and of what it is compared with.
+fn text_beside(typed: &DataType) -> (Alike, Alike) {
+    let values = match typed {
+        DataType::Dictionary(_, values) => values.as_ref(),
+        other => other,
+    };
+    match values {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            (Alike::Cast(DataType::LargeUtf8), Alike::Cast(DataType::LargeUtf8))
+        }
+        t if is_read(t) => (Alike::Read(t.clone()), Alike::BesideText(t.clone())),
+        _ => (Alike::Written, Alike::Written),
+    }
+}
+
+/// Whether values of this type can be read from what is written of them.
+fn is_read(data_type: &DataType) -> bool {
+    use DataType::{Boolean, Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256, Time32, Time64, Timestamp};
+    let known = data_type.is_integer()
+        || data_type.is_floating()
+        || matches!(data_type, Boolean | Date32 | Date64 | Time32(_) | Time64(_) | Timestamp(..))
+        || matches!(data_type, Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..));
+    known && can_cast_types(&DataType::Utf8, data_type)
+}
+
+impl Alike {
+    /// The arrays to compare: as many and of the same types on both sides.
+    pub fn arrays(&self, array: &ArrayRef) -> Result<Vec<ArrayRef>> {
+        Ok(match self {
+            Alike::Same => vec![array.clone()],
+            Alike::Cast(to) => vec![cast(array, to)?],
+            Alike::BesideText(to) => {
+                vec![cast(array, to)?, new_null_array(&DataType::Utf8, array.len())]
+            }
+            Alike::Read(to) => read(array, to)?,
+            Alike::Written => vec![Arc::new(written(array)?)],
+        })
+    }
+}
+
+/// Text read to a type, and the cells that are no such value. An empty cell is null.
+fn read(text: &ArrayRef, to: &DataType) -> Result<Vec<ArrayRef>> {
+    let filled: StringArray = text.as_string::<i32>().iter().map(|cell| cell.filter(|c| !c.is_empty())).collect();
+    let values = cast(&filled, to)?;
+    let fits: StringArray =
+        filled.iter().enumerate().map(|(i, cell)| cell.filter(|c| values.is_valid(i) && says_no_more(c, to))).collect();
+    let others = filled.iter().zip(&fits).map(|(cell, fits)| cell.filter(|_| fits.is_none())).collect::<StringArray>();
+    if others.null_count() == others.len() {
+        return Ok(vec![values, Arc::new(others)]);
+    }
+    Ok(vec![cast(&fits, to)?, Arc::new(others)])
+}
+
+/// Whether a text that was read to a type says no more than the value does.
+fn says_no_more(text: &str, data_type: &DataType) -> bool {
+    let fraction = || {
+        let digits = text.rsplit_once('.').map_or("", |(_, f)| f);
+        let digits = digits.find(|c: char| !c.is_ascii_digit()).and_then(|end| digits.get(..end)).unwrap_or(digits);
+        digits.trim_end_matches('0').len()
+    };
+    let digits_of = |unit: &TimeUnit| match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond => 6,
+        TimeUnit::Nanosecond => 9,
+    };
+    match data_type {
+        DataType::Boolean => ["true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word)),
+        DataType::Date32 => !text.contains(':'),
+        DataType::Date64 => fraction() <= digits_of(&TimeUnit::Millisecond),
+        DataType::Time32(unit) | DataType::Time64(unit) | DataType::Timestamp(unit, _) => fraction() <= digits_of(unit),
+        DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal128(_, scale)
+        | DataType::Decimal256(_, scale) => {
+            !text.contains(['e', 'E']) && fraction() <= usize::try_from(*scale).unwrap_or(0)
+        }
+        _ => true,
+    }
+}
+
+/// What is written of values in a cell of text; nothing is null.
+fn written(array: &ArrayRef) -> Result<StringArray> {
+    let format = FormatOptions::new().with_display_error(false);
+    let nested = array.data_type().is_nested();
+    let encode = if nested { Some(json::encoder(array)?) } else { None };
+    let formatter = if nested { None } else { Some(ArrayFormatter::try_new(array, &format)?) };
+    let cell = |row: usize| -> Result<Option<String>> {
+        if array.is_null(row) {
+            return Ok(None);
+        }
+        let text = match (&encode, &formatter) {
+            (Some(encode), _) => {
+                let mut out = Vec::new();
+                encode(row, &mut out)?;
+                String::from_utf8_lossy(&out).into_owned()
+            }
+            (None, Some(formatter)) => formatter.value(row).try_to_string()?,
+            (None, None) => String::new(),
+        };
+        Ok(Some(text).filter(|t| !t.is_empty()))
+    };
+    (0..array.len()).map(cell).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_without_rounding() {
+        let cells = |texts: &[&str], to: &DataType| {
+            let array: ArrayRef = Arc::new(StringArray::from(texts.to_vec()));
+            let read = read(&array, to).unwrap();
+            let others = read[1].as_string::<i32>().iter().flatten().map(str::to_owned).collect::<Vec<_>>();
+            (read[0].null_count(), others)
+        };
+        let others = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+        assert_eq!(cells(&["1.50", "1.555", "", "x"], &DataType::Decimal128(9, 2)), (3, others(&["1.555", "x"])));
+        assert_eq!(cells(&["2024-01-01", "2024-13-01"], &DataType::Date32), (1, others(&["2024-13-01"])));
+        let seconds = DataType::Timestamp(TimeUnit::Second, None);
+        assert_eq!(
+            cells(&["2024-01-01T00:00:01", "2024-01-01T00:00:01.5", "2024-01-01T00:00:01.0"], &seconds),
+            (1, others(&["2024-01-01T00:00:01.5"]))
+        );
+        assert_eq!(cells(&["true", "FALSE", "1"], &DataType::Boolean), (1, others(&["1"])));
+        assert_eq!(cells(&["200", "-1", "7"], &DataType::UInt8), (1, others(&["-1"])));
+    }
+}

@@ -1,0 +1,251 @@
+//! Comparing two tables, whatever formats they are in.
+//!
+//! ```text
+//! columns  which columns belong together
+//! alike    text read to the types of the other side
+//! keyed    rows matched by key
+//! ```
+//!
+//! Columns are matched by name where names are unique, by position otherwise. Types are compared exactly, and so are
+//! values: floating point numbers by their bits, so that NaN equals NaN and 0.0 differs from -0.0. Rows are matched by
+//! position, both files being read side by side, batch by batch; or by key.
+
+mod alike;
+mod columns;
+mod keyed;
+
+use crate::open::NamedBatches;
+use crate::{ColumnName, Input, Opening};
+use alike::{Opened, open_both};
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::Float64Type;
+use arrow::record_batch::RecordBatch;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use colkit_core::{Projection, Result, Scan};
+use columns::{Matched, Pair, Side, chosen_columns, match_columns};
+pub use keyed::{ByKey, Key};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// How far to look.
+#[derive(Clone, Debug)]
+pub struct DiffOptions {
+    /// Compare only these columns, named as they are on the left; `None` compares all.
+    pub columns: Option<Vec<ColumnName>>,
+    /// Match rows by these columns, named as they are on the left, rather than by position.
+    pub key: Option<Vec<ColumnName>>,
+    /// Stop after this many differing rows; by key, all rows are looked at.
+    pub rows: u64,
+    /// Keep this many differing values for the report.
+    pub cells: usize,
+    /// Memory to use at most, in bytes.
+    pub memory: u64,
+}
+
+impl Default for DiffOptions {
+    fn default() -> Self {
+        DiffOptions { columns: None, key: None, rows: 1000, cells: 10, memory: 512 << 20 }
+    }
+}
+
+/// How two tables differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Differences of the columns: missing, of another type, in another order.
+    pub schema: Vec<String>,
+    /// Rows of the left and the right table.
+    pub row_counts: (u64, u64),
+    /// Columns whose values were compared.
+    pub compared_columns: usize,
+    /// Rows whose values were compared.
+    pub compared_rows: u64,
+    /// Rows with differing values, among those compared.
+    pub differing_rows: u64,
+    /// Whether the comparison stopped early because enough differing rows were found.
+    pub stopped: bool,
+    /// The first differing values.
+    pub first: Vec<CellDifference>,
+    /// What became of the rows, if they were matched by key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_key: Option<ByKey>,
+}
+
+/// One value that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CellDifference {
+    /// The row, counted from 0; by key, the row on the left.
+    pub row: u64,
+    /// The key of the row, if rows were matched by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<Key>,
+    /// The column's name.
+    pub column: String,
+    /// The left value, as text; `None` is null.
+    pub left: Option<String>,
+    /// The right value, as text; `None` is null.
+    pub right: Option<String>,
+}
+
+impl Difference {
+    /// Whether the tables are equal.
+    pub fn is_equal(&self) -> bool {
+        let all_there = match &self.by_key {
+            None => self.row_counts.0 == self.row_counts.1,
+            Some(rows) => rows.added == 0 && rows.removed == 0,
+        };
+        self.schema.is_empty() && all_there && self.differing_rows == 0
+    }
+}
+
+/// Compares two inputs.
+pub fn diff(a: &Input, b: &Input, opening: &Opening, options: &DiffOptions) -> Result<Difference> {
+    let (a, b) = open_both(a, b, opening)?;
+    let Matched { differences: schema, pairs } = match &options.columns {
+        None => {
+            let (left, right) = (a.file.schema(), b.file.schema());
+            match_columns(Side { schema: &left, text: a.text }, Side { schema: &right, text: b.text })
+        }
+        Some(names) => chosen_columns(names, (&a.file, a.text), (&b.file, b.text))?,
+    };
+    let report = Difference { schema, row_counts: (a.file.row_count(), b.file.row_count()), ..Difference::default() };
+    match &options.key {
+        None => side_by_side(&a, &b, &pairs, options, report),
+        Some(key) => keyed::by_key(&a, &b, key, pairs, options, report),
+    }
+}
+
+/// The rows of these columns on both sides.
+fn scan_both(a: &Opened, b: &Opened, pairs: &[Pair], memory: u64) -> Result<(NamedBatches, NamedBatches)> {
+    let scan = |columns: Vec<usize>| Scan { memory: memory / 2, ..Scan::of(Projection::columns(columns)) };
+    let left = a.file.scan(&scan(pairs.iter().map(|p| p.left).collect()))?;
+    Ok((left, b.file.scan(&scan(pairs.iter().map(|p| p.right).collect()))?))
+}
+
+/// Compares rows of the same position.
+fn side_by_side(
+    a: &Opened,
+    b: &Opened,
+    pairs: &[Pair],
+    options: &DiffOptions,
+    mut report: Difference,
+) -> Result<Difference> {
+    report.compared_columns = pairs.len();
+    let (left, right) = scan_both(a, b, pairs, options.memory)?;
+    let (mut left, mut right) = (Rows::new(left), Rows::new(right));
+    while let (Some(l), Some(r)) = (left.ready()?, right.ready()?) {
+        let rows = l.min(r);
+        let (l, r) = (left.take(rows), right.take(rows));
+        let cells = differing_cells(&l, &r, pairs)?;
+        report.differing_rows += cells.iter().map(|(row, _)| row).collect::<BTreeSet<_>>().len() as u64;
+        for (row, column) in cells.into_iter().take(options.cells.saturating_sub(report.first.len())) {
+            let (left, right) = (show(l.get(column), row)?, show(r.get(column), row)?);
+            let name = pairs.get(column).map(|p| p.name.clone()).unwrap_or_default();
+            report.first.push(CellDifference {
+                row: report.compared_rows + row as u64,
+                key: None,
+                column: name,
+                left,
+                right,
+            });
+        }
+        report.compared_rows += rows as u64;
+        if report.differing_rows >= options.rows {
+            report.stopped = report.compared_rows < report.row_counts.0.min(report.row_counts.1);
+            break;
+        }
+    }
+    Ok(report)
+}
+
+/// The rows of a scan, to be taken in any portion.
+struct Rows {
+    batches: NamedBatches,
+    current: Option<RecordBatch>,
+}
+
+impl Rows {
+    fn new(batches: NamedBatches) -> Self {
+        Rows { batches, current: None }
+    }
+
+    /// How many rows lie ready; `None` at the end.
+    fn ready(&mut self) -> Result<Option<usize>> {
+        while self.current.as_ref().is_none_or(|b| b.num_rows() == 0) {
+            match self.batches.next().transpose()? {
+                None => return Ok(None),
+                batch => self.current = batch,
+            }
+        }
+        Ok(self.current.as_ref().map(RecordBatch::num_rows))
+    }
+
+    /// The next `rows` rows of those that lie ready.
+    fn take(&mut self, rows: usize) -> Vec<ArrayRef> {
+        let Some(batch) = self.current.take() else { return Vec::new() };
+        self.current = Some(batch.slice(rows, batch.num_rows() - rows));
+        batch.slice(0, rows).columns().to_vec()
+    }
+}
+
+/// The rows and columns in which two portions of the same rows differ, in order.
+fn differing_cells(left: &[ArrayRef], right: &[ArrayRef], pairs: &[Pair]) -> Result<BTreeSet<(usize, usize)>> {
+    let mut cells = BTreeSet::new();
+    for (column, ((l, r), pair)) in left.iter().zip(right).zip(pairs).enumerate() {
+        for (l, r) in pair.alike.0.arrays(l)?.iter().zip(&pair.alike.1.arrays(r)?) {
+            let mut rows = Vec::new();
+            find_differences(l, r, 0, &mut rows);
+            cells.extend(rows.into_iter().map(|row| (row, column)));
+        }
+    }
+    Ok(cells)
+}
+
+/// A value as text; `None` is null.
+fn show(array: Option<&ArrayRef>, row: usize) -> Result<Option<String>> {
+    let Some(array) = array.filter(|a| a.is_valid(row)) else { return Ok(None) };
+    let shown = ArrayFormatter::try_new(array, &FormatOptions::default())?.value(row).try_to_string()?;
+    // NaNs differ by bits that their text does not show.
+    Ok(Some(match array.as_primitive_opt::<Float64Type>().map(|floats| floats.value(row)) {
+        Some(nan) if nan.is_nan() => format!("{shown}:{:016x}", nan.to_bits()),
+        _ => shown,
+    }))
+}
+
+/// The rows in which two arrays of the same type and length differ: halves that are equal are passed over whole.
+fn find_differences(a: &ArrayRef, b: &ArrayRef, start: usize, rows: &mut Vec<usize>) {
+    if a == b {
+        return;
+    }
+    if a.len() <= 1 {
+        rows.push(start);
+        return;
+    }
+    let half = a.len() / 2;
+    find_differences(&a.slice(0, half), &b.slice(0, half), start, rows);
+    find_differences(&a.slice(half, a.len() - half), &b.slice(half, b.len() - half), start + half, rows);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{Float64Array, StringArray};
+    use std::sync::Arc;
+
+    #[test]
+    fn floats_differ_by_bits() {
+        let a: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN, 0.0, 1.0, 2.0]));
+        let b: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN, -0.0, 1.0, 3.0]));
+        let mut rows = Vec::new();
+        find_differences(&a, &b, 0, &mut rows);
+        assert_eq!(rows, [1, 3]);
+    }
+
+    #[test]
+    fn nulls_differ_from_empty_text() {
+        let a: ArrayRef = Arc::new(StringArray::from(vec![Some(""), None]));
+        let b: ArrayRef = Arc::new(StringArray::from(vec![None, None::<&str>]));
+        let mut rows = Vec::new();
+        find_differences(&a, &b, 0, &mut rows);
+        assert_eq!(rows, [0]);
+    }
+}
