@@ -29,8 +29,8 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules
 }
 
-/// Makes numbers with an exponent floating point numbers. The parser would take them for decimals, too, and refuse what no
-/// decimal can hold.
+/// Makes numbers with an exponent, and very long ones, floating point numbers. The parser would take them for decimals, too, and
+/// refuse what no decimal can hold.
 pub fn approximate_numbers(statement: &mut Statement) {
     match statement {
         Statement::Statement(statement) => approximate_in(statement.as_mut()),
@@ -49,7 +49,7 @@ fn approximate_in<T: ast::VisitMut>(part: &mut T) {
     let _: ControlFlow<()> = visit_expressions_mut(part, |expr| {
         if let ast::Expr::Value(value) = expr
             && let ast::Value::Number(number, _) = &value.value
-            && (number.contains(['e', 'E']) || number.len() > LONGEST)
+            && (number.contains(['e', 'E']) || number.bytes().filter(u8::is_ascii_digit).count() > LONGEST)
             && Decimal::parse(number).is_some()
         {
             let text = ast::Value::SingleQuotedString(number.clone()).with_span(value.span);
@@ -65,8 +65,9 @@ fn approximate_in<T: ast::VisitMut>(part: &mut T) {
     });
 }
 
-/// Digits of the longest decimal.
-const LONGEST: usize = 76;
+/// Digits of the longest number that is a decimal. There are wider ones, but the planner finds no type that holds one of those and
+/// the values of a column. (In a comparison all digits count anyway.)
+const LONGEST: usize = 38;
 
 /// Rewrites the expressions of a plan from the inside out, keeping the names of columns.
 fn rewrite(plan: LogicalPlan, change: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>) -> Result<LogicalPlan> {

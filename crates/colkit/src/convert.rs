@@ -6,7 +6,7 @@
 use crate::fidelity::{carried, laid_out};
 use crate::narrow::{narrowed, to_types};
 use crate::{ColumnName, Input, OpenFile, Opening, TextReading, type_name};
-use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
 use colkit_core::{Error, Format, Result, Scan, Sink, TableWriter, Types, WriteOptions};
@@ -80,7 +80,7 @@ impl Conversion {
             notes.push(format!("column {name:?}: {from} written as {to}"));
         }
         let inferred = files.iter().all(|f| opening.registry.infers_types(f.format().name()));
-        let schema = if inferred { as_texts(&schema, target.as_ref()) } else { schema };
+        let schema = if inferred { storable_times(&schema, target.as_ref()) } else { schema };
         // What inference noticed is of use only to those who let it infer.
         for file in files.iter().filter(|f| opening.registry.is_text(f.format().name())) {
             notes.extend(
@@ -95,13 +95,21 @@ impl Conversion {
     }
 }
 
-/// The schema with dates and timestamps that `target` has not as text again, which is what they were read from.
-fn as_texts(schema: &SchemaRef, target: &dyn Format) -> SchemaRef {
-    let is_time = |t: &DataType| matches!(t, DataType::Date32 | DataType::Timestamp(..));
-    let field = |f: &FieldRef| match is_time(f.data_type()) && !target.stores(f.data_type()) {
-        true => Arc::new(f.as_ref().clone().with_data_type(DataType::Utf8)),
-        false => f.clone(),
+/// The schema with dates and timestamps as `target` can store them: in a finer unit, or else as the text that they were read
+/// from.
+fn storable_times(schema: &SchemaRef, target: &dyn Format) -> SchemaRef {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    let stored = |t: DataType| target.stores(&t).then_some(t);
+    let storable = |data_type: &DataType| match data_type {
+        DataType::Date32 => stored(DataType::Date32).unwrap_or(DataType::Utf8),
+        DataType::Timestamp(unit, zone) => {
+            let units = [Second, Millisecond, Microsecond, Nanosecond].into_iter().filter(|finer| finer >= unit);
+            let mut units = units.filter_map(|unit| stored(DataType::Timestamp(unit, zone.clone())));
+            units.next().unwrap_or(DataType::Utf8)
+        }
+        other => other.clone(),
     };
+    let field = |f: &FieldRef| Arc::new(f.as_ref().clone().with_data_type(storable(f.data_type())));
     let fields: Vec<FieldRef> = schema.fields().iter().map(field).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }

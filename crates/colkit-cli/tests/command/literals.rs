@@ -49,6 +49,8 @@ fn decimals_are_compared_with_all_their_digits() {
     finds(&folder, "c not in (573.95, 1.555)", "1.55 1.56 0.07");
     finds(&folder, "c > 0.0000006127 and c < 0.0700000000000000000000000000000000000000000000000000000000001", "0.07");
     finds(&folder, "c between 1.5500001 and 12345678901234567890123456789012345678901234567890", "1.56 573.95");
+    // Decimals so long that no decimal type holds both them and the column's values.
+    finds(&folder, "not (c > 1.5500000000000000000000000000000000000000000000000000000000001)", "1.55 0.07");
     finds(&folder, "c = 57395e-2", "573.95");
     gives(&folder, "SELECT c FROM 't.parquet' WHERE c BETWEEN 0.06 - 0.01 AND 0.06 + 0.01", "0.07");
     gives(&folder, "SELECT 0.1 + 0.2 AS s", "0.3");

@@ -83,6 +83,19 @@ fn what_is_written_as_text_equals_what_it_came_from() {
 }
 
 #[test]
+fn whole_seconds_stay_timestamps_where_the_target_has_only_finer_ones() {
+    let folder = Folder::new();
+    folder.write("t.csv", "k,at\n1,2024-01-01 10:00:00\n2,2024-01-01T10:00:01\n3,\n");
+    assert_eq!(types(&folder, "t.csv"), ["int32", "timestamp[s]"]);
+    for (to, unit) in [("parquet", "timestamp[ms]"), ("lance", "timestamp[s]"), ("arrow", "timestamp[s]")] {
+        let file = format!("t.{to}");
+        folder.ok(&["convert", "t.csv", &file]);
+        assert_eq!(types(&folder, &file), ["int32", unit]);
+        folder.ok(&["diff", "t.csv", &file]);
+    }
+}
+
+#[test]
 fn the_name_of_a_binary_format_is_believed_over_a_guess() {
     let folder = Folder::new();
     folder.write("x.gppcol", "GPP");

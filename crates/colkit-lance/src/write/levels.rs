@@ -48,9 +48,9 @@ impl Shredded {
         Shredded { layers, rep: None, def: None, entries, max_rep, max_visible, nullable_around_list, values }
     }
 
-    /// Whether values of one width may lie in a full-zip page: some readers miscount null items of lists there.
+    /// Whether values of one width should lie in a full-zip page: some readers miscount those of lists there.
     pub fn zips_fixed(&self) -> bool {
-        !self.nullable_around_list && (self.rep.is_none() || self.values.null_count() == 0)
+        self.rep.is_none()
     }
 
     /// Whether this entry has a value.
