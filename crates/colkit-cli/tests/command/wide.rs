@@ -84,6 +84,18 @@ fn every_format() {
     }
 }
 
+/// What a reader or a writer keeps for each column must not be as large as the table is wide.
+#[test]
+fn ten_thousand_columns_fit_little_memory() {
+    let folder = Folder::new();
+    folder.write("w.gppcol", gppcol(10_000));
+    for kind in ["lance", "parquet", "arrow"] {
+        let file = format!("w.{kind}");
+        folder.ok(&["convert", "w.gppcol", &file, "--memory", "192M"]);
+        folder.ok(&["diff", "w.gppcol", &file, "--memory", "192M"]);
+    }
+}
+
 /// Where reading all columns together fails, the broken ones are found without reading each alone.
 #[test]
 fn broken_columns_are_named() {

@@ -1,4 +1,4 @@
-//! Reading a column: the push decoder of the parquet crate as a machine, row group after row group.
+//! Reading a column, or a few together: the push decoder of the parquet crate as a machine, row group after row group.
 
 use super::plan::chunk_range;
 use super::size::{Leaf, batch_rows};
@@ -10,7 +10,7 @@ use ::parquet::DecodeResult;
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, RowSelection};
 use ::parquet::arrow::push_decoder::{ParquetPushDecoder, ParquetPushDecoderBuilder};
-use arrow::array::{ArrayRef, BooleanArray};
+use arrow::array::BooleanArray;
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -32,6 +32,8 @@ pub(super) struct Wanted {
     pub kept: Vec<Range<u64>>,
     pub batch_rows: usize,
     pub memory: u64,
+    /// For each column that the decoder gives, how many times it is wanted, whole or in part.
+    pub times: Vec<usize>,
 }
 
 /// The file, as its columns see it.
@@ -43,11 +45,11 @@ pub(super) struct File {
     pub sealed: bool,
 }
 
-/// Gives the rows of one column.
-pub(super) struct Column {
+/// Gives the rows of the columns of a lane.
+pub(super) struct Columns {
     file: File,
     wanted: Wanted,
-    /// What to keep of the column, as many times as it is wanted.
+    /// What to keep of each column, as many times as it is wanted.
     schema: SchemaRef,
     /// Row groups started so far.
     started: usize,
@@ -65,9 +67,9 @@ struct Decoding {
     seconds: Option<ParquetPushDecoder>,
 }
 
-impl Column {
+impl Columns {
     pub fn new(file: File, wanted: Wanted, schema: SchemaRef, part: String) -> Self {
-        Column { file, wanted, schema, started: 0, decoding: None, asked: Vec::new(), at: 0, part }
+        Columns { file, wanted, schema, started: 0, decoding: None, asked: Vec::new(), at: 0, part }
     }
 
     /// Starts on the row group under way, from its first row.
@@ -139,16 +141,19 @@ impl Column {
             filter_record_batch(&batch, &mask)?
         };
         let rows = batch.num_rows();
-        let array = self.only(&batch)?;
-        check_values(array).map_err(|e| e.part(self.part.clone()))?;
-        let columns = self.schema.fields().iter().map(|f| keep(array, f)).collect::<Result<Vec<_>>>()?;
+        if batch.num_columns() != self.wanted.times.len() {
+            return Err(Error::corrupt("decoder_failed", "a batch without its columns").part(self.part.clone()));
+        }
+        let mut fields = self.schema.fields().iter();
+        let mut columns = Vec::with_capacity(fields.len());
+        for (array, times) in batch.columns().iter().zip(&self.wanted.times) {
+            check_values(array).map_err(|e| e.part(self.part.clone()))?;
+            for field in fields.by_ref().take(*times) {
+                columns.push(keep(array, field)?);
+            }
+        }
         batch_of(&self.schema, columns, rows)
             .map_err(|e| Error::corrupt("decoder_failed", e.message().to_string()).part(self.part.clone()))
-    }
-
-    fn only<'a>(&self, batch: &'a RecordBatch) -> Result<&'a ArrayRef> {
-        let missing = || Error::corrupt("decoder_failed", "a batch without its column").part(self.part.clone());
-        batch.columns().first().ok_or_else(missing)
     }
 
     fn miscounted(&self) -> Error {
@@ -157,7 +162,7 @@ impl Column {
     }
 }
 
-impl Machine for Column {
+impl Machine for Columns {
     type Output = Option<RecordBatch>;
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {

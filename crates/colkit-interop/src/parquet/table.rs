@@ -2,7 +2,7 @@
 
 use super::MAGIC;
 use super::checksums::Seal;
-use super::column::{Column, File, Wanted};
+use super::column::{Columns, File, Wanted};
 use super::plan::{Plan, chunk_range, leaves_by_column, leaves_of};
 use super::prune::Known;
 use super::timestamps::Readers;
@@ -44,6 +44,26 @@ struct Chosen {
     column: ColumnRef,
     leaves: Vec<usize>,
     positions: Vec<usize>,
+}
+
+/// Lanes of a split at most: each has a decoder, which has a place for every column of the file.
+const MOST_LANES: usize = 64;
+
+/// Columns that are read together: each by itself, unless there are very many.
+fn in_lanes(mut chosen: Vec<Chosen>) -> Vec<Vec<Chosen>> {
+    let most = chosen.len().div_ceil(MOST_LANES);
+    // A decoder gives columns in the order of the file, each once.
+    chosen.sort_by_key(|c| c.column.index);
+    let mut lanes: Vec<Vec<Chosen>> = Vec::new();
+    for next in chosen {
+        match lanes.last_mut() {
+            Some(lane) if lane.len() < most && lane.last().is_some_and(|c| c.column.index != next.column.index) => {
+                lane.push(next);
+            }
+            _ => lanes.push(vec![next]),
+        }
+    }
+    lanes
 }
 
 impl ParquetTable {
@@ -95,29 +115,36 @@ impl ParquetTable {
         scan.batch_rows.min(scan.batch_bytes / per_row.max(1)).max(1)
     }
 
-    /// One lane per column, for ranges of rows that are sorted.
+    /// Lanes for ranges of rows that are sorted.
     fn lanes(&self, rows: &[Range<u64>], scan: &Scan) -> Result<Vec<Lane>> {
         let plan = self.plan();
         let schema = scan.projection.schema(&self.schema)?;
         let mut lanes = Vec::new();
-        for chosen in self.chosen(&scan.projection)? {
-            let fields = chosen.positions.iter().filter_map(|p| schema.fields().get(*p).cloned());
+        for together in in_lanes(self.chosen(&scan.projection)?) {
+            let positions: Vec<usize> = together.iter().flat_map(|c| c.positions.iter().copied()).collect();
+            let leaves: Vec<usize> = together.iter().flat_map(|c| c.leaves.iter().copied()).collect();
+            let fields = positions.iter().filter_map(|p| schema.fields().get(*p).cloned());
             let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-            let (decoded, kept) = decoded(&plan, &chosen.leaves, rows);
+            let (decoded, kept) = decoded(&plan, &leaves, rows);
             let mut groups: Vec<usize> = decoded.iter().flat_map(|r| plan.groups(r)).collect();
             groups.dedup();
             let wanted = Wanted {
-                mask: plan.mask(&chosen.leaves),
+                mask: plan.mask(&leaves),
                 rows: decoded.iter().map(|r| r.end - r.start).sum(),
                 kept,
-                batch_rows: self.batch_rows(&groups, &chosen.leaves, scan),
+                batch_rows: self.batch_rows(&groups, &leaves, scan),
                 memory: scan.memory,
                 groups: groups.into_iter().map(|group| (group, plan.selection(&[group], &decoded))).collect(),
-                leaves: chosen.leaves,
+                times: together.iter().map(|c| c.positions.len()).collect(),
+                leaves,
             };
-            let name = self.schema.fields().get(chosen.column.index).map_or("", |f| f.name());
-            let column = Column::new(self.file.clone(), wanted, schema, format!("column {name:?}"));
-            lanes.push(Lane { columns: chosen.positions, machine: Box::new(column) });
+            let name = |c: &Chosen| self.schema.fields().get(c.column.index).map_or("", |f| f.name());
+            let part = match together.as_slice() {
+                [first, .., last] => format!("columns {:?} to {:?}", name(first), name(last)),
+                one => format!("column {:?}", one.first().map_or("", name)),
+            };
+            let columns = Columns::new(self.file.clone(), wanted, schema, part);
+            lanes.push(Lane { columns: positions, machine: Box::new(columns) });
         }
         Ok(lanes)
     }
