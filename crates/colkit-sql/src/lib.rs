@@ -9,6 +9,7 @@
 //! opener      reading the splits that belong to a partition
 //! prune       filters as conditions that rule out splits
 //! literals    numbers, dates and times that are compared as they are written
+//! lists       lists of values, with nulls as SQL means them
 //! sum         sums that do not wrap around
 //! joins       semi and anti joins, without work that grows with the square of the rows
 //! bounded     functions whose results could take all memory
@@ -28,6 +29,7 @@ mod explain;
 mod files;
 mod format;
 mod joins;
+mod lists;
 mod literals;
 mod metrics;
 mod opener;

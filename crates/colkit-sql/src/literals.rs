@@ -4,6 +4,7 @@
 //! literal is bound to the column's type as in colkit's own conditions: exactly, whether the column can hold it or not.
 //! DataFusion would bring both to a type that is meant to hold either, or cut the literal to the column's.
 
+use crate::lists::{bring_together, known, without_nulls};
 use colkit::{Comparison, Decimal, Op, Value};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
@@ -104,12 +105,19 @@ impl AnalyzerRule for BindLiterals {
 fn bind(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let bound = match &expr {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Divide, right }) => divide(left, right, schema)?,
+        Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right }) => {
+            bring_together(left, *op, right)
+        }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let swapped = || compare(right, op.swap()?, left, schema);
             compare(left, *op, right, schema).or_else(swapped)
         }
         Expr::Between(between) => bind_between(between, schema),
-        Expr::InList(list) => bind_list(list, schema),
+        Expr::InList(list) => match bind_list(list, schema) {
+            Some(Expr::InList(bound)) => Some(without_nulls(&bound).unwrap_or(Expr::InList(bound))),
+            Some(answer) => Some(answer),
+            None => without_nulls(list),
+        },
         _ => None,
     };
     Ok(match bound {
@@ -260,15 +268,6 @@ fn bound(expr: &Expr, op: Op, value: &Value, data_type: &DataType) -> Option<Exp
         Comparison::Known(answer) => known(expr, answer),
         Comparison::Unknown => lit(ScalarValue::Boolean(None)),
     })
-}
-
-/// The answer for every value, and null for null.
-fn known(expr: &Expr, answer: bool) -> Expr {
-    let unknown = lit(ScalarValue::Boolean(None));
-    match answer {
-        true => expr.clone().is_not_null().or(unknown),
-        false => expr.clone().is_null().and(unknown),
-    }
 }
 
 /// Takes a decimal literal that is needed as a floating point number for the nearest one. The cast would first round its

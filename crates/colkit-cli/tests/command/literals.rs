@@ -108,3 +108,15 @@ fn sums_do_not_wrap_around() {
     gives(&folder, "SELECT sum(CAST(c AS DECIMAL(38, 0))) AS s FROM 't.parquet' WHERE c > 0", "9223372036854775813");
     gives(&folder, "SELECT sum(c) AS s FROM 't.parquet' WHERE c > 9223372036854775807", "\"\"");
 }
+
+#[test]
+fn lists_on_the_same_column_leave_null_unknown() {
+    let folder = tables("SELECT column1 AS c FROM (VALUES (1), (2), (3), (NULL))");
+    finds(&folder, "c not in (1, 7) or c not in (2, 8)", "1 2 3");
+    finds(&folder, "not (c in (1, 2) and c in (3, 4))", "1 2 3");
+    finds(&folder, "not (c in (1, 2) and c not in (1, 2, 3))", "1 2 3");
+    finds(&folder, "c not in (1, 2) or c not in (2, 3) or c in (9, 8)", "1 3");
+    finds(&folder, "c in (1, 2, 3) and c in (2, 3, 4) and c not in (3)", "2");
+    finds(&folder, "c not in (1) or c not in (2, null)", "2 3");
+    finds(&folder, "c in (1, null) and c in (1, 2)", "1");
+}
