@@ -14,7 +14,7 @@ use super::messages_of::{flat, variable};
 use super::mini_block::Dictionary;
 use super::values::{Fixed, Values, Variable};
 use ahash::RandomState;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, new_null_array};
 use arrow::compute::filter;
 use colkit_core::{Error, Result};
 use std::collections::{HashMap, HashSet};
@@ -150,7 +150,12 @@ pub(super) fn of_array(array: &ArrayRef) -> Result<Indexed> {
     let parts = parts.ok_or_else(|| Error::data("bad_values", "a dictionary column without a dictionary"))?;
     let keys: ArrayRef = arrow::array::make_array(parts.keys().to_data());
     let indices = Fixed::of(&keys)?;
-    let dictionary = match Values::of(parts.values())? {
+    // Some readers look up what is null, too, so there is always something to be found.
+    let values = match parts.values() {
+        empty if empty.is_empty() => new_null_array(empty.data_type(), 1),
+        values => values.clone(),
+    };
+    let dictionary = match Values::of(&values)? {
         Values::Fixed(fixed) => {
             Dictionary { message: flat(fixed.width as u64 * 8), items: fixed.len(), bytes: fixed.data }
         }
@@ -173,4 +178,19 @@ fn block<'a>(count: usize, large: bool, value: impl Fn(usize) -> &'a [u8]) -> Re
     }
     (0..count).for_each(|i| bytes.extend_from_slice(value(i)));
     Ok(Dictionary { message: variable(large), bytes, items: count })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::DictionaryArray;
+    use arrow::datatypes::Int8Type;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_dictionary_is_never_empty() {
+        let nulls: DictionaryArray<Int8Type> = [None::<&str>, None].into_iter().collect();
+        let indexed = of_array(&(Arc::new(nulls) as ArrayRef)).unwrap();
+        assert_eq!((indexed.indices.len(), indexed.dictionary.items), (2, 1));
+    }
 }
