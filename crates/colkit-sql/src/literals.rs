@@ -62,8 +62,27 @@ fn approximate_in<T: ast::VisitMut>(part: &mut T) {
                 format: None,
             };
         }
+        if let ast::Expr::UnaryOp { op: ast::UnaryOperator::Not, expr: operand } = expr
+            && has_decimal(operand)
+        {
+            let operand = ast::Expr::Nested(operand.clone());
+            let no = ast::Expr::Value(ast::Value::Boolean(false).with_empty_span());
+            *expr = ast::Expr::BinaryOp { left: Box::new(operand), op: ast::BinaryOperator::Eq, right: Box::new(no) };
+        }
         ControlFlow::Continue(())
     });
+}
+
+/// Whether there is a decimal in an expression. The planner wants to know the type of what `NOT` is applied to before literals are
+/// bound, and gives up where no decimal type holds both the literal and the column; it does not ask what is compared with
+/// false, which means the same.
+fn has_decimal(expr: &ast::Expr) -> bool {
+    let is_decimal = |e: &ast::Expr| matches!(e, ast::Expr::Value(value) if matches!(&value.value, ast::Value::Number(n, _) if n.contains('.')));
+    let found: ControlFlow<()> = ast::visit_expressions(expr, |e| match is_decimal(e) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 /// Digits of the longest number that is a decimal. There are wider ones, but the planner finds no type that holds one of those and

@@ -110,6 +110,13 @@ fn sums_do_not_wrap_around() {
 }
 
 #[test]
+fn no_type_need_hold_both_the_column_and_the_literal() {
+    let folder = tables("SELECT CAST(column1 AS DECIMAL(76, 0)) AS c FROM (VALUES ('7'), ('-7'), (NULL))");
+    finds(&folder, "not (c < 0.5)", "7");
+    finds(&folder, "not (c < -0.0002 and not (c >= 6.99999999999999999999999999999999))", "7");
+}
+
+#[test]
 fn lists_on_the_same_column_leave_null_unknown() {
     let folder = tables("SELECT column1 AS c FROM (VALUES (1), (2), (3), (NULL))");
     finds(&folder, "c not in (1, 7) or c not in (2, 8)", "1 2 3");
