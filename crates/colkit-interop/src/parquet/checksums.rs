@@ -15,7 +15,7 @@
 //! changed: what is damaged there must not pass for the file of somebody else.
 
 use super::MAGIC;
-use super::thrift::{PAGE_CRC, Walk, damaged};
+use super::thrift::{PAGE_CRC, PAGE_SIZE, Walk, damaged};
 use colkit_core::{ByteRange, Error, Result};
 
 /// The head of field 32767 with text, and the length of that.
@@ -56,6 +56,19 @@ pub(super) fn seal_page_header(header: &[u8], body: &[u8]) -> Result<Vec<u8>> {
     sealed.extend_from_slice(digits(crc32fast::hash(&sealed)).as_bytes());
     sealed.push(0);
     Ok(sealed)
+}
+
+/// A page header whose body has become this long by compression.
+pub(super) fn with_page_size(header: &[u8], size: usize) -> Result<Vec<u8>> {
+    let incomplete = || damaged("a page header");
+    let (number, _, at) = first_field_after(header, PAGE_SIZE - 1).ok_or_else(incomplete)?;
+    let (_, _, end) = first_field_after(header, PAGE_SIZE).ok_or_else(incomplete)?;
+    let (before, after) = (header.get(..=at), header.get(end..));
+    let (Some(before), Some(after), true) = (before, after, number == PAGE_SIZE) else { return Err(incomplete()) };
+    let size = u32::try_from(size).ok().filter(|size| *size <= i32::MAX.cast_unsigned());
+    let size = size.ok_or_else(|| Error::limit("a page", usize::MAX, i32::MAX))?;
+    // Numbers with a sign have it in their lowest bit.
+    Ok(before.iter().copied().chain(varint(size << 1)).chain(after.iter().copied()).collect())
 }
 
 /// The first field of a structure with a number beyond this one, its type, and where it starts.

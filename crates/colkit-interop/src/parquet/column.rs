@@ -3,7 +3,7 @@
 use super::plan::chunk_range;
 use super::size::{Leaf, batch_rows};
 use super::thrift::check_pages;
-use super::timestamps::{Readers, beyond, wraps};
+use super::types::{Readers, check_range};
 use crate::guard::guarded;
 use crate::parts::keep;
 use ::parquet::DecodeResult;
@@ -63,8 +63,8 @@ pub(super) struct Columns {
 /// A row group under way.
 struct Decoding {
     decoder: ParquetPushDecoder,
-    /// The same in whole seconds, for timestamps that may not fit.
-    seconds: Option<ParquetPushDecoder>,
+    /// The same in types that hold whatever is stored, if the columns' own may not.
+    wide: Option<ParquetPushDecoder>,
 }
 
 impl Columns {
@@ -86,8 +86,8 @@ impl Columns {
                 }
             })
         };
-        let seconds = self.file.readers.seconds(&self.wanted.leaves).map(decoder).transpose()?;
-        Ok(Decoding { decoder: decoder(&self.file.readers.plain)?, seconds })
+        let wide = self.file.readers.wide(&self.wanted.leaves).map(decoder).transpose()?;
+        Ok(Decoding { decoder: decoder(&self.file.readers.plain)?, wide })
     }
 
     fn need(&mut self, ranges: Vec<Range<u64>>) -> Result<Step<Option<RecordBatch>>> {
@@ -183,15 +183,13 @@ impl Machine for Columns {
                 }
             }
             let bytes = std::mem::take(&mut got);
-            let (decoded, in_seconds) = guarded(&self.part, || {
-                let in_seconds =
-                    decoding.seconds.as_mut().map(|d| decode(d, asked.clone(), bytes.clone())).transpose()?;
-                decode(&mut decoding.decoder, asked, bytes).map(|decoded| (decoded, in_seconds))
+            let (decoded, wide) = guarded(&self.part, || {
+                let wide = decoding.wide.as_mut().map(|d| decode(d, asked.clone(), bytes.clone())).transpose()?;
+                decode(&mut decoding.decoder, asked, bytes).map(|decoded| (decoded, wide))
             })?;
-            if let (DecodeResult::Data(batch), Some(DecodeResult::Data(seconds))) = (&decoded, &in_seconds)
-                && batch.columns().iter().zip(seconds.columns()).any(|(a, b)| wraps(a, b))
-            {
-                return Err(beyond().part(self.part.clone()));
+            if let (DecodeResult::Data(batch), Some(DecodeResult::Data(wide))) = (&decoded, &wide) {
+                let mut columns = batch.columns().iter().zip(wide.columns());
+                columns.try_for_each(|(a, b)| check_range(a, b)).map_err(|e| e.part(self.part.clone()))?;
             }
             match decoded {
                 DecodeResult::NeedsData(ranges) => {

@@ -22,7 +22,7 @@ mod prune;
 mod size;
 mod table;
 mod thrift;
-mod timestamps;
+mod types;
 mod write;
 
 use arrow::datatypes::{DataType, SchemaRef};

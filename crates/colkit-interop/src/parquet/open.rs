@@ -13,7 +13,7 @@ use super::checksums::Seal;
 use super::plan::chunk_range;
 use super::table::ParquetTable;
 use super::thrift::{COLUMN_INDEX, OFFSET_INDEX, check, damaged};
-use super::timestamps::Readers;
+use super::types::Readers;
 use crate::guard::guarded;
 use ::parquet::DecodeResult;
 use ::parquet::file::metadata::{
@@ -166,7 +166,7 @@ impl Open {
     }
 
     fn finish(&mut self, metadata: ParquetMetaData, footer: ByteRange) -> Result<Step<Arc<dyn Table>>> {
-        let readers = Readers::new(metadata)?;
+        let readers = Readers::new(metadata, self.seal.is_some())?;
         let findings = std::mem::take(&mut self.findings);
         Ok(Step::Ready(Arc::new(ParquetTable::new(readers, self.size, footer, self.seal, findings))))
     }

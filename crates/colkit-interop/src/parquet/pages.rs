@@ -2,9 +2,13 @@
 //!
 //! The parquet crate's encoders hand over each page as its header and its body. Both get their checksums here, which
 //! makes headers longer; so the places and sizes that the encoders noted are counted again when the chunk is complete.
+//!
+//! Pages are compressed with zstd here too. The crate would keep a compressor and a decompressor for every column, which for
+//! thousands of columns is gigabytes; here there are as many compressors as threads.
 
-use super::checksums::seal_page_header;
+use super::checksums::{seal_page_header, with_page_size};
 use ::parquet::arrow::arrow_writer::{PageKey, PageStore, PageStoreArgs, PageStoreFactory};
+use ::parquet::basic::{Compression, ZstdLevel};
 use ::parquet::column::writer::ColumnCloseResult;
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::reader::{ChunkReader, Length};
@@ -12,10 +16,44 @@ use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use zstd::bulk::Compressor;
 
 /// The pages of a column chunk. The encoder puts them in; whoever closes it takes them out.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Pages(Arc<Mutex<Encoded>>);
+#[derive(Clone, Debug)]
+pub(super) struct Pages {
+    encoded: Arc<Mutex<Encoded>>,
+    zstd: Option<Arc<Zstd>>,
+}
+
+/// Compressors that no page needs at the moment.
+pub(super) struct Zstd {
+    level: ZstdLevel,
+    idle: Mutex<Vec<Compressor<'static>>>,
+}
+
+impl std::fmt::Debug for Zstd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Zstd").field("level", &self.level).finish_non_exhaustive()
+    }
+}
+
+impl Zstd {
+    pub fn new(level: ZstdLevel) -> Self {
+        Zstd { level, idle: Mutex::default() }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Compressor<'static>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn compress(&self, body: &[u8]) -> std::io::Result<Vec<u8>> {
+        let idle = self.idle().pop();
+        let mut compressor = idle.map_or_else(|| Compressor::new(self.level.compression_level()), Ok)?;
+        let compressed = compressor.compress(body);
+        self.idle().push(compressor);
+        compressed
+    }
+}
 
 #[derive(Debug, Default)]
 struct Encoded {
@@ -25,6 +63,8 @@ struct Encoded {
     dictionary: Option<Page>,
     data: Vec<Page>,
     bytes: usize,
+    /// What they were when the encoder handed them over.
+    handed_over: usize,
     /// By how much headers have grown.
     grown: usize,
 }
@@ -46,7 +86,13 @@ const DICTIONARY_HEAD: [u8; 2] = [0x15, 0x04];
 
 impl Pages {
     fn lock(&self) -> MutexGuard<'_, Encoded> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.encoded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How much shorter the pages have become here.
+    pub fn saved(&self) -> usize {
+        let encoded = self.lock();
+        encoded.handed_over.saturating_sub(encoded.bytes)
     }
 
     /// The chunk, and what the encoder said about it with the places that pages have in it.
@@ -64,6 +110,10 @@ impl Pages {
             at += signed(page.len());
         }
         let unpacked = close.metadata.uncompressed_size() + signed(grown);
+        let compression = match &self.zstd {
+            Some(zstd) => Compression::ZSTD(zstd.level),
+            None => close.metadata.compression(),
+        };
         close.bytes_written = bytes as u64;
         close.metadata = close
             .metadata
@@ -72,10 +122,15 @@ impl Pages {
             .set_data_page_offset(start)
             .set_total_compressed_size(signed(bytes))
             .set_total_uncompressed_size(unpacked)
+            .set_compression(compression)
             .build()?;
         let parts = dictionary.into_iter().chain(data).flat_map(|page| [page.header, page.body]).collect();
         Ok((Chunk { parts, bytes }, close))
     }
+}
+
+fn external(error: colkit_core::Error) -> ParquetError {
+    ParquetError::External(Box::new(error))
 }
 
 impl PageStore for Pages {
@@ -85,11 +140,19 @@ impl PageStore for Pages {
             encoded.header = Some(value);
             return Ok(PageKey::new(0));
         };
-        let sealed = seal_page_header(&header, &value).map_err(|e| ParquetError::External(Box::new(e)))?;
+        let (written, body) = match &self.zstd {
+            Some(zstd) => {
+                let body = Bytes::from(zstd.compress(&value)?);
+                (with_page_size(&header, body.len()).map_err(external)?, body)
+            }
+            None => (header.to_vec(), value.clone()),
+        };
+        let sealed = seal_page_header(&written, &body).map_err(external)?;
         let is_dictionary = header.starts_with(&DICTIONARY_HEAD);
-        let page = Page { header: sealed.into(), body: value };
+        let page = Page { header: sealed.into(), body };
         encoded.bytes += page.len();
-        encoded.grown += page.header.len() - header.len();
+        encoded.handed_over += header.len() + value.len();
+        encoded.grown += page.header.len().saturating_sub(header.len());
         match is_dictionary {
             true => encoded.dictionary = Some(page),
             false => encoded.data.push(page),
@@ -107,20 +170,32 @@ impl PageStore for Pages {
 }
 
 /// Gives out pages for encoders that are being made, in the order of their leaves.
-#[derive(Clone, Debug, Default)]
-pub(super) struct NewPages(Arc<Mutex<Vec<Pages>>>);
+#[derive(Clone, Debug)]
+pub(super) struct NewPages {
+    given: Arc<Mutex<Vec<Pages>>>,
+    zstd: Option<Arc<Zstd>>,
+}
 
 impl NewPages {
+    /// Pages to be compressed with zstd here, or as the encoder hands them over.
+    pub fn new(zstd: Option<Zstd>) -> Self {
+        NewPages { given: Arc::default(), zstd: zstd.map(Arc::new) }
+    }
+
     /// Those that were given out since the last time.
     pub fn given(&self) -> Vec<Pages> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Pages>> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl PageStoreFactory for NewPages {
     fn create(&self, _: &PageStoreArgs<'_>) -> Result<Box<dyn PageStore>> {
-        let pages = Pages::default();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(pages.clone());
+        let pages = Pages { encoded: Arc::default(), zstd: self.zstd.clone() };
+        self.lock().push(pages.clone());
         Ok(Box::new(pages))
     }
 }

@@ -5,7 +5,7 @@ use super::checksums::Seal;
 use super::column::{Columns, File, Wanted};
 use super::plan::{Plan, chunk_range, leaves_by_column, leaves_of};
 use super::prune::Known;
-use super::timestamps::Readers;
+use super::types::Readers;
 use crate::parts::each_once;
 use crate::regions::layout;
 use ::parquet::file::metadata::ParquetMetaData;

@@ -136,7 +136,7 @@ pub(super) const FOOTER: Fields = &[
 
 const PAGE_KIND: i16 = 1;
 const PAGE_UNPACKED: i16 = 2;
-const PAGE_SIZE: i16 = 3;
+pub(super) const PAGE_SIZE: i16 = 3;
 pub(super) const PAGE_CRC: i16 = 4;
 const DATA_PAGE: i16 = 5;
 const DICTIONARY_PAGE: i16 = 7;

@@ -3,7 +3,7 @@
 
 use super::ParquetCompression;
 use super::checksums::seal_footer;
-use super::pages::{NewPages, Pages};
+use super::pages::{NewPages, Pages, Zstd};
 use super::plan::leaf_count;
 use crate::guard::guarded;
 use crate::sink::SinkWriter;
@@ -53,7 +53,7 @@ pub(super) struct ParquetWriter {
 
 /// The writer is made when the first batch shows what the values are like.
 enum State {
-    Waiting(Option<Box<(SinkWriter, WriterPropertiesBuilder)>>),
+    Waiting(Option<Box<(SinkWriter, WriterPropertiesBuilder, NewPages)>>),
     Writing(Box<Writing>),
 }
 
@@ -153,7 +153,8 @@ impl Writing {
     }
 
     fn bytes(&self) -> usize {
-        self.columns.iter().flatten().map(|leaf| leaf.encoder.get_estimated_total_bytes()).sum()
+        let of = |leaf: &Leaf| leaf.encoder.get_estimated_total_bytes().saturating_sub(leaf.pages.saved());
+        self.columns.iter().flatten().map(of).sum()
     }
 }
 
@@ -185,20 +186,24 @@ impl ParquetWriter {
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
         let dictionaries = (schema.fields().len() as u64).saturating_mul(EMPTY_DICTIONARY);
+        let (compression, zstd) = match codec(compression, options.level)? {
+            Compression::ZSTD(level) => (Compression::UNCOMPRESSED, Some(Zstd::new(level))),
+            other => (other, None),
+        };
         let properties = WriterProperties::builder()
             // A table of very many columns has no memory for dictionaries of each.
             .set_dictionary_enabled(dictionaries <= options.memory / 4)
-            .set_compression(codec(compression, options.level)?)
+            .set_compression(compression)
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_created_by(concat!("colkit version ", env!("CARGO_PKG_VERSION")).into());
         let group_bytes = usize::try_from(options.memory / 4).unwrap_or(usize::MAX);
-        let state = State::Waiting(Some(Box::new((SinkWriter::new(sink), properties))));
+        let state = State::Waiting(Some(Box::new((SinkWriter::new(sink), properties, NewPages::new(zstd)))));
         Ok(ParquetWriter { schema, state, rows: 0, group_bytes, threads: options.threads, notes })
     }
 
     fn writing(&mut self, first: Option<&RecordBatch>) -> Result<&mut Writing> {
         if let State::Waiting(waiting) = &mut self.state {
-            let Some((sink, mut properties)) = waiting.take().map(|b| *b) else {
+            let Some((sink, mut properties, new_pages)) = waiting.take().map(|b| *b) else {
                 return Err(Error::request("writer_failed", "the file could not be started"));
             };
             for (field, array) in self.schema.fields().iter().zip(first.iter().flat_map(|b| b.columns())) {
@@ -207,7 +212,6 @@ impl ParquetWriter {
                     properties = properties.set_column_dictionary_enabled(path, false);
                 }
             }
-            let new_pages = NewPages::default();
             let options = ArrowWriterOptions::new()
                 .with_properties(properties.build())
                 .with_page_store_factory(Arc::new(new_pages.clone()));

@@ -350,3 +350,45 @@ fn levels_are_checked_against_the_compression() {
     assert_eq!(write(C::Zstd, 99), Err("bad_level"));
     assert_eq!(write(C::Snappy, 1), Err("bad_level"));
 }
+
+/// Integers of 8 and 16 bits are stored in 32, where others may have left more.
+#[test]
+fn small_integers_beyond_their_type_are_refused() {
+    use parquet::data_type::Int32Type;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+    let file = |declared: &str, values: &[i32]| {
+        let flat = format!("message m {{ required int32 a ({declared}); }}");
+        let list = format!(
+            "message m {{ required group a (LIST) {{ repeated group list {{ required int32 element ({declared}); }} }} }}"
+        );
+        [(flat, None), (list, Some((vec![1; values.len()], vec![0; values.len()])))].map(|(schema, levels)| {
+            let schema = Arc::new(parse_message_type(&schema).unwrap());
+            let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
+            let mut group = writer.next_row_group().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let (present, repeated) = levels.unzip();
+            column.typed::<Int32Type>().write_batch(values, present.as_deref(), repeated.as_deref()).unwrap();
+            column.close().unwrap();
+            group.close().unwrap();
+            Bytes::from(writer.into_inner().unwrap())
+        })
+    };
+    for (declared, least, most) in [
+        ("INTEGER(8,true)", -128, 127),
+        ("INTEGER(16,true)", -32768, 32767),
+        ("INTEGER(8,false)", 0, 255),
+        ("INTEGER(16,false)", 0, 65535),
+        ("INT_8", -128, 127),
+        ("UINT_16", 0, 65535),
+    ] {
+        for bytes in file(declared, &[least, 1, most]) {
+            assert_eq!(conformance::read_all(&format(), &bytes).unwrap().num_rows(), 3, "{declared}");
+        }
+        for value in [least - 1, most + 1, i32::MIN, i32::MAX] {
+            for bytes in file(declared, &[least, value, most]) {
+                assert_eq!(conformance::refused(&format(), &bytes), "value_out_of_range", "{declared}: {value}");
+            }
+        }
+    }
+}
