@@ -2,12 +2,12 @@
 
 use crate::{limits, options};
 use arrow::array::{Array, UInt64Array};
-use arrow::compute::{concat_batches, take_record_batch};
+use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::drive::blocking;
-use colkit_core::plan::ReadPlan;
-use colkit_core::{BatchMachine, Format, Projection, Result, Scan, SideBySide, Source, Table};
+use colkit_core::{Format, Late, Op, Predicate, Projection, Result, Scan, Source, Table, Value};
+use std::sync::Arc;
 
 /// A file may say that it has any number of rows; so many are looked at.
 const ROWS: usize = 4096;
@@ -21,8 +21,7 @@ pub fn everything(format: &dyn Format, file: &[u8]) {
 
 fn ask(format: &dyn Format, file: &Bytes) -> Result<()> {
     format.sniff(file, file);
-    let table = blocking::run(format.open(file.size(), &options()), file)?;
-    let table = table.as_ref();
+    let table = &blocking::run(format.open(file.size(), &options()), file)?;
     table.properties();
     table.statistics();
     if let Ok(layout) = table.layout().and_then(|machine| blocking::run(machine, file)) {
@@ -39,6 +38,9 @@ fn ask(format: &dyn Format, file: &Bytes) -> Result<()> {
         let _ = rows(table, file, &scan(Projection::columns([column])));
     }
     take(table, file, all.as_ref().ok());
+    if let Ok(all) = &all {
+        conditions(table, file, all);
+    }
     all.map(|_| ())
 }
 
@@ -48,32 +50,50 @@ pub fn scan(projection: Projection) -> Scan {
 }
 
 /// The first rows of a scan.
-pub fn rows(table: &dyn Table, file: &Bytes, scan: &Scan) -> Result<RecordBatch> {
-    let plan = ReadPlan::new(table, scan)?;
-    let mut batches = Vec::new();
-    let (mut at, mut count) = (0, 0);
-    for split in blocking::run(table.splits(&plan.scan)?, file)? {
+pub fn rows(table: &Arc<dyn Table>, file: &Bytes, scan: &Scan) -> Result<RecordBatch> {
+    let mut at = 0;
+    for split in blocking::run(table.splits(scan)?, file)? {
         assert!(split.rows.start >= at && split.rows.end <= table.row_count(), "splits follow each other");
         at = split.rows.end;
-        let lanes = table.read(&split, &plan.scan)?;
-        let joined = SideBySide::new(plan.read_schema.clone(), lanes, split.rows.end - split.rows.start);
-        let mut machine: BatchMachine = Box::new(joined);
-        while let Some(batch) = blocking::next(&mut machine, file)? {
-            assert!(
-                batch.num_rows() <= plan.scan.batch_rows.max(1) || batch.num_columns() == 0,
-                "a batch is too large"
-            );
-            batch.columns().iter().for_each(|array| valid(array.as_ref()));
-            count += batch.num_rows();
-            if batch.num_columns() > 0 {
-                batches.push(batch);
-            }
-            if count >= ROWS {
-                return Ok(concat_batches(&plan.read_schema, &batches)?);
+    }
+    let read = blocking::scan(table.clone(), Arc::new(file.clone()), scan, 1, u64::MAX)?;
+    let schema = read.schema();
+    let (mut batches, mut count) = (Vec::new(), 0);
+    for batch in read {
+        let batch = batch?;
+        assert!(batch.num_rows() <= scan.batch_rows.max(1) || batch.num_columns() == 0, "a batch is too large");
+        batch.columns().iter().for_each(|array| valid(array.as_ref()));
+        count += batch.num_rows();
+        if batch.num_columns() > 0 {
+            batches.push(batch);
+        }
+        if count >= ROWS {
+            break;
+        }
+    }
+    Ok(concat_batches(&schema, &batches)?)
+}
+
+/// Rows that a condition keeps are those of the scan for which it holds, however they are read.
+fn conditions(table: &Arc<dyn Table>, file: &Bytes, all: &RecordBatch) {
+    // Only of tables that were read whole is it known what should be found.
+    if all.num_rows() as u64 != table.row_count() {
+        return;
+    }
+    let schema = table.schema();
+    let value = |column: usize| Value::of_row(all.columns().get(column)?, all.num_rows() / 2);
+    let compared = |column: usize, op: Op| Predicate::compare(column, op, value(column)?).bind(&schema).ok();
+    let predicates = (0..all.num_columns().min(2)).flat_map(|c| [compared(c, Op::Eq), compared(c, Op::Ge)]);
+    for predicate in predicates.flatten() {
+        let Ok(mask) = predicate.evaluate(all, &Some) else { continue };
+        let Ok(expected) = filter_record_batch(all, &mask) else { continue };
+        for late in [Late::Always, Late::Never] {
+            let scan = Scan { predicate: Some(predicate.clone()), late, ..scan(Projection::all()) };
+            if let Ok(found) = rows(table, file, &scan) {
+                assert_eq!(found.columns(), expected.columns(), "{late:?}: {predicate:?}");
             }
         }
     }
-    Ok(concat_batches(&plan.read_schema, &batches)?)
 }
 
 /// Whatever a file says, an array that comes out of it keeps the rules of Arrow: others read it without checking.
@@ -84,17 +104,19 @@ fn valid(array: &dyn Array) {
 }
 
 /// Single rows are those of the scan, if both can be had.
-fn take(table: &dyn Table, file: &Bytes, all: Option<&RecordBatch>) {
+fn take(table: &Arc<dyn Table>, file: &Bytes, all: Option<&RecordBatch>) {
     let count = all.map_or(table.row_count().min(3), |all| all.num_rows() as u64);
     let mut wanted = Vec::new();
     if let Some(last) = count.checked_sub(1) {
         wanted.extend([last, 0, count / 2, 0]);
     }
     let projection = Projection::all();
-    let taken = table.take(&wanted, &projection).and_then(|machine| blocking::run(machine, file));
+    let source: Arc<dyn Source> = Arc::new(file.clone());
+    let take = |rows: &[u64]| blocking::take(table.clone(), source.clone(), rows, &projection, &limits(), 1);
+    let taken = take(&wanted);
     // Far rows, that no scan has seen.
     if let Some(last) = table.row_count().checked_sub(1) {
-        let _ = table.take(&[last, last / 2], &projection).and_then(|machine| blocking::run(machine, file));
+        let _ = take(&[last, last / 2]);
     }
     let (Ok(taken), Some(all)) = (taken, all) else { return };
     taken.columns().iter().for_each(|array| valid(array.as_ref()));

@@ -33,7 +33,7 @@ libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
     let text = Bytes::copy_from_slice(text);
     let table = |format: &CsvFormat| -> Result<_> {
         let table = blocking::run(format.open(text.size(), &colkit_fuzz::options()), &text)?;
-        read::rows(table.as_ref(), &text, &read::scan(Projection::all()))
+        read::rows(&table, &text, &read::scan(Projection::all()))
     };
     match (table(&whole), table(&pieces)) {
         (Ok(whole), Ok(pieces)) => {

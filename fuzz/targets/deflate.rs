@@ -14,7 +14,7 @@ fn ours(stream: &[u8], raw: u64, memory: u64) -> Result<Vec<u8>> {
     let file = Bytes::from(plain::around_stream(stream, raw));
     let table = blocking::run(colkit_plain::Gpp.open(file.size(), &colkit_fuzz::options()), &file)?;
     let scan = Scan { batch_rows: 4096, memory, ..read::scan(Projection::all()) };
-    let rows = read::rows(table.as_ref(), &file, &scan)?;
+    let rows = read::rows(&table, &file, &scan)?;
     let values = rows.column(0).as_primitive::<Float64Type>();
     Ok(values.values().iter().flat_map(|v| v.to_bits().to_le_bytes()).collect())
 }

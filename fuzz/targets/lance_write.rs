@@ -33,6 +33,6 @@ libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
     // Scan against single rows, and the laws.
     read::everything(&format, &file);
     let table = blocking::run(format.open(file.size(), &colkit_fuzz::options()), &file).expect("what was written opens");
-    let rows = read::rows(table.as_ref(), &file, &read::scan(Projection::all())).expect("what was written reads");
+    let rows = read::rows(&table, &file, &read::scan(Projection::all())).expect("what was written reads");
     assert_eq!(rows.columns(), batch.columns(), "what was written");
 });

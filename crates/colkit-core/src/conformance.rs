@@ -19,12 +19,11 @@ pub use faults::{faulty_reads, full_disk};
 pub use flips::{Bit, Flips, flipped_bits};
 
 use crate::drive::blocking;
-use crate::plan::ReadPlan;
 use crate::{
-    ByteRange, Counting, Format, MemorySink, Op, Predicate, Projection, ReadOptions, RegionKind, Result, Scan,
-    SideBySide, Source, Table, TableFile, Value, WriteOptions, coalesce,
+    BoundPredicate, ByteRange, Counting, Format, Late, Limits, MemorySink, Op, Predicate, Projection, ReadOptions,
+    RegionKind, Result, RowFilter, Scan, Source, Table, TableFile, Value, WriteOptions, coalesce,
 };
-use arrow::array::{Array, ArrayRef, UInt64Array};
+use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
 use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
@@ -148,6 +147,9 @@ fn take_agrees(file: &TableFile, all: &RecordBatch) {
         lists.push(vec![0]);
         lists.push(vec![count - 1, 0, count / 2, 0, count - 1]);
         lists.push((0..count).rev().step_by(usize::try_from(count / 50 + 1).unwrap()).collect());
+        // Many rows, and runs of them.
+        lists.push((0..count).step_by(2).take(20_000).collect());
+        lists.push((0..count).filter(|row| row % 100 < 30 || row % 977 == 0).take(20_000).collect());
     }
     let last = Projection::columns(all.num_columns().checked_sub(1));
     let projections = [Projection::all(), last, Projection::columns([])];
@@ -188,14 +190,51 @@ fn predicates_agree(file: &TableFile, all: &RecordBatch) {
             predicates.push(Predicate::Or(vec![not_less, first]));
         }
     }
-    for predicate in predicates {
+    // Conditions on several columns are decided one after another.
+    let single: Vec<Predicate> = predicates.iter().step_by(5).take(6).cloned().collect();
+    for pair in single.windows(2) {
+        predicates.push(Predicate::And(pair.to_vec()));
+    }
+    if !single.is_empty() {
+        predicates.push(Predicate::And(single));
+    }
+    for (number, predicate) in predicates.iter().enumerate() {
         let bound = predicate.bind(&all.schema()).unwrap();
         let mask = bound.evaluate(all, &Some).unwrap();
         let expected = filter_record_batch(all, &mask).unwrap();
-        let scan = Scan { predicate: Some(bound), ..Scan::default() };
+        let scan = Scan { predicate: Some(bound.clone()), ..Scan::default() };
         assert_eq!(collect(file, &scan).unwrap(), expected, "{predicate:?}");
-        let narrow = Scan { projection: Projection::columns([0]), ..scan };
+        let narrow = Scan { projection: Projection::columns([0]), ..scan.clone() };
         assert_eq!(collect(file, &narrow).unwrap(), expected.project(&[0]).unwrap(), "column 0 where {predicate:?}");
+        let late = if number % 2 == 0 { Late::Always } else { Late::Never };
+        let threads = 1 + number % 3;
+        let other = Scan { late, batch_rows: 1 + number * 37 % 5000, ..scan };
+        if expected.num_rows() / other.batch_rows < 5000 && all.num_rows() / other.batch_rows < 5000 {
+            let read = collect(&file.clone().with_threads(threads), &other).unwrap();
+            assert_eq!(read, expected, "{late:?} on {threads} threads: {predicate:?}");
+        }
+        if number % 4 == 0 {
+            let filter: Arc<dyn RowFilter> = Arc::new(Opaque { columns: bound.columns(), predicate: bound });
+            let custom = Scan { filters: vec![filter], late: Late::Always, ..Scan::default() };
+            assert_eq!(collect(file, &custom).unwrap(), expected, "a filter of the caller's own: {predicate:?}");
+        }
+    }
+}
+
+/// A condition that the engine does not understand.
+#[derive(Debug)]
+struct Opaque {
+    columns: Vec<usize>,
+    predicate: BoundPredicate,
+}
+
+impl RowFilter for Opaque {
+    fn columns(&self) -> Vec<usize> {
+        self.columns.clone()
+    }
+
+    fn keep(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+        self.predicate.evaluate(batch, &|index| self.columns.iter().position(|c| *c == index))
     }
 }
 
@@ -228,17 +267,36 @@ fn the_layout_covers_every_byte_once(file: &TableFile) {
 
 #[cfg(feature = "object-store")]
 fn the_async_driver_agrees(format: &Arc<dyn Format>, bytes: &Bytes, all: &RecordBatch) {
+    use futures::TryStreamExt;
     use object_store::{ObjectStoreExt, memory::InMemory, path::Path};
     futures::executor::block_on(async {
         let store = Arc::new(InMemory::new());
         let path = Path::from("file");
         store.put(&path, bytes.clone().into()).await.unwrap();
         let object = store.head(&path).await.unwrap();
-        let remote = crate::drive::store::Remote::new(store, &object);
+        let remote = Arc::new(crate::drive::store::Remote::new(store, &object));
         let options = ReadOptions { prefetch: 64 << 10, ..ReadOptions::default() };
         let table = remote.run(format.open(remote.size(), &options)).await.unwrap();
-        let read = remote.scan(table.as_ref(), &Scan::default()).await.unwrap();
-        assert_eq!(&joined(&table.schema(), &read).unwrap(), all, "the async driver");
+        let limits = Limits::default();
+        let read = async |scan: Scan| {
+            let batches: Vec<RecordBatch> =
+                remote.clone().scan(table.clone(), &scan, &limits).try_collect().await.unwrap();
+            joined(&table.schema(), &batches).unwrap()
+        };
+        assert_eq!(&read(Scan::default()).await, all, "a stream");
+        if let Some(value) = all.columns().first().and_then(|c| asked(c, all.num_rows() / 2)) {
+            let bound = Predicate::compare(0, Op::Eq, value).bind(&all.schema()).unwrap();
+            let expected = filter_record_batch(all, &bound.evaluate(all, &Some).unwrap()).unwrap();
+            for late in [Late::Adaptive, Late::Always, Late::Never] {
+                let scan = Scan { predicate: Some(bound.clone()), late, ..Scan::default() };
+                assert_eq!(read(scan).await, expected, "a stream with a condition, {late:?}");
+            }
+        }
+        if let Some(last) = table.row_count().checked_sub(1) {
+            let taken = remote.take(table.clone(), &[last, 0, last], &Projection::all(), &limits).await.unwrap();
+            let expected = take_record_batch(all, &UInt64Array::from(vec![last, 0, last])).unwrap();
+            assert_eq!(taken, expected, "rows of a store");
+        }
     });
 }
 
@@ -312,29 +370,22 @@ fn use_everything(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<Vec<ArrayRe
     blocking::run(table.verify()?, bytes)?.into_result()?;
     for column in 0..table.schema().fields().len() {
         // A broken column must not stop the others, whatever comes of it.
-        let _ = read_in_order(table.as_ref(), bytes, &Scan::of(Projection::columns([column])));
+        let _ = read_in_order(&table, bytes, &Scan::of(Projection::columns([column])));
     }
     let rows: Vec<u64> = [table.row_count().checked_sub(1), table.row_count().checked_div(2)]
         .into_iter()
         .flatten()
         .filter(|r| *r < table.row_count())
         .collect();
-    let _ = blocking::run(table.take(&rows, &Projection::all())?, bytes);
-    read_in_order(table.as_ref(), bytes, &Scan::default())
+    let source: Arc<dyn Source> = Arc::new(bytes.clone());
+    let _ = blocking::take(table.clone(), source, &rows, &Projection::all(), &options.limits, 1);
+    read_in_order(&table, bytes, &Scan::default())
 }
 
-fn read_in_order(table: &dyn Table, bytes: &Bytes, scan: &Scan) -> Result<Vec<ArrayRef>> {
-    let plan = ReadPlan::new(table, scan)?;
-    let mut batches = Vec::new();
-    for split in blocking::run(table.splits(&plan.scan)?, bytes)? {
-        let lanes = table.read(&split, &plan.scan)?;
-        let mut machine: crate::BatchMachine =
-            Box::new(SideBySide::new(plan.read_schema.clone(), lanes, split.rows.end - split.rows.start));
-        while let Some(batch) = blocking::next(&mut machine, bytes)? {
-            batches.push(batch);
-        }
-    }
-    Ok(joined(&plan.read_schema, &batches)?.columns().to_vec())
+fn read_in_order(table: &Arc<dyn Table>, bytes: &Bytes, scan: &Scan) -> Result<Vec<ArrayRef>> {
+    let batches = blocking::scan(table.clone(), Arc::new(bytes.clone()), scan, 1, u64::MAX)?;
+    let schema = batches.schema();
+    Ok(joined(&schema, &batches.collect::<Result<Vec<_>>>()?)?.columns().to_vec())
 }
 
 /// Damages a good file in every way of one byte or one cut: each must give the right values or an error, and soon.

@@ -2,6 +2,7 @@
 
 use crate::drive::blocking::{self, Batches};
 use crate::format::available_threads;
+use crate::plan::Planned;
 use crate::{
     Boxed, ByteRange, Error, Format, Layout, Limits, Machine, Projection, ReadOptions, Result, Scan, Source, Step,
     Table, Verified,
@@ -68,14 +69,18 @@ impl TableFile {
             batch_rows: scan.batch_rows.min(limits.batch_rows),
             ..scan.clone()
         };
-        let batches = blocking::scan(self.table.clone(), self.source.clone(), &scan, self.threads)?;
-        Ok(batches.giving_at_most(limits.output_of(self.source.size())))
+        let most = limits.output_of(self.source.size());
+        blocking::scan(self.table.clone(), self.source.clone(), &scan, self.threads, most)
+    }
+
+    /// What a scan would read.
+    pub fn planned(&self, scan: &Scan) -> Result<Planned> {
+        blocking::planned(self.table.as_ref(), self.source.as_ref(), scan)
     }
 
     /// These rows, in this order.
     pub fn take(&self, rows: &[u64], projection: &Projection) -> Result<RecordBatch> {
-        crate::take::check_rows(rows, self.row_count())?;
-        blocking::run(self.table.take(rows, projection)?, self.source.as_ref())
+        blocking::take(self.table.clone(), self.source.clone(), rows, projection, &self.limits, self.threads)
     }
 
     /// The byte map.

@@ -1,26 +1,99 @@
 //! From what was asked to what must be read, and back.
 //!
-//! A predicate needs columns that the caller may not want. The plan widens the projection by them, and afterwards
-//! keeps the rows that match and the columns that were asked for.
+//! Conditions need columns that the caller may not want. The plan widens the projection by them, splits the conditions into
+//! [stages](Stage) that can be decided one after another, and afterwards keeps the columns that were asked for.
 
 use crate::table::ColumnRef;
-use crate::{BoundPredicate, Projection, Result, Scan, Table};
-use arrow::array::RecordBatchOptions;
-use arrow::compute::filter_record_batch;
-use arrow::datatypes::{Schema, SchemaRef};
+use crate::{BoundPredicate, Error, Projection, Result, RowFilter, Scan, Split, Table, coalesce};
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatchOptions};
+use arrow::compute::{filter_record_batch, prep_null_mask_filter};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
+use std::sync::Arc;
 
 /// A scan as it will be run.
 #[derive(Clone, Debug)]
 pub struct ReadPlan {
-    /// The scan with the predicate's columns added to the projection.
+    /// The scan with the columns of its conditions added to the projection.
     pub scan: Scan,
     /// The schema of the batches read.
     pub read_schema: SchemaRef,
     /// The schema of the batches returned.
     pub schema: SchemaRef,
+    /// The conditions. No two look at the same column; the cheapest comes first.
+    pub(crate) stages: Vec<Stage>,
     columns: Vec<ColumnRef>,
     output: usize,
+}
+
+/// What a scan is going to read, as far as that is known before. Where conditions leave few rows, it will be less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Planned {
+    /// Units of work.
+    pub splits: usize,
+    /// Their rows.
+    pub rows: u64,
+    /// Columns, those of conditions included.
+    pub columns: usize,
+    /// Ranges of bytes.
+    pub ranges: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Planned {
+    /// What reading these splits takes.
+    pub(crate) fn new(plan: &ReadPlan, splits: &[Split]) -> Self {
+        let ranges: Vec<_> = splits.iter().flat_map(|s| s.ranges.iter().copied()).collect();
+        let ranges = coalesce(&ranges, 0);
+        Planned {
+            splits: splits.len(),
+            rows: splits.iter().map(|s| s.rows.end.saturating_sub(s.rows.start)).sum(),
+            columns: plan.read_schema.fields().len(),
+            ranges: ranges.len(),
+            bytes: ranges.iter().map(|r| r.len()).sum(),
+        }
+    }
+}
+
+/// Conditions that are decided together, because they look at the same columns.
+#[derive(Clone, Debug)]
+pub(crate) struct Stage {
+    /// Where their columns are among those that are read; sorted.
+    pub columns: Vec<usize>,
+    conditions: Vec<Condition>,
+    /// What it takes to look at those columns, roughly.
+    pub cost: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Condition {
+    Bound(BoundPredicate),
+    Custom(Arc<dyn RowFilter>),
+}
+
+impl Condition {
+    fn columns(&self) -> Vec<usize> {
+        match self {
+            Condition::Bound(predicate) => predicate.columns(),
+            Condition::Custom(filter) => filter.columns(),
+        }
+    }
+
+    /// For each row whether it is wanted. `column` finds a column of the table.
+    fn keep(&self, rows: usize, column: &dyn Fn(usize) -> Option<ArrayRef>) -> Result<BooleanArray> {
+        match self {
+            Condition::Bound(predicate) => predicate.evaluate_on(rows, column),
+            Condition::Custom(filter) => {
+                let lost = |c: usize| Error::request("no_such_column", format!("column {c} of a filter was not read"));
+                let arrays = filter.columns().into_iter().map(|c| column(c).ok_or_else(|| lost(c)));
+                let arrays = arrays.collect::<Result<Vec<_>>>()?;
+                let field = |a: &ArrayRef| arrow::datatypes::Field::new("", a.data_type().clone(), true);
+                let schema = Arc::new(Schema::new(arrays.iter().map(field).collect::<Vec<_>>()));
+                filter.keep(&batch_of(&schema, arrays, rows)?)
+            }
+        }
+    }
 }
 
 impl ReadPlan {
@@ -29,35 +102,114 @@ impl ReadPlan {
         let table_schema: SchemaRef = table.schema();
         let mut columns = scan.projection.resolve(&table_schema)?;
         let output = columns.len();
-        for index in scan.predicate.iter().flat_map(BoundPredicate::columns) {
-            if position(&columns, index).is_none() {
-                columns.push(ColumnRef { index, within: Vec::new() });
+        let mut conditions = Vec::new();
+        match &scan.predicate {
+            None => {}
+            Some(BoundPredicate::And(all)) if !all.is_empty() => {
+                conditions.extend(all.iter().cloned().map(Condition::Bound));
             }
+            Some(other) => conditions.push(Condition::Bound(other.clone())),
+        }
+        conditions.extend(scan.filters.iter().cloned().map(Condition::Custom));
+        let mut stages: Vec<Stage> = Vec::new();
+        for condition in conditions {
+            let mut needed: Vec<usize> = Vec::new();
+            for index in condition.columns() {
+                needed.push(position(&columns, index).unwrap_or_else(|| {
+                    columns.push(ColumnRef { index, within: Vec::new() });
+                    columns.len() - 1
+                }));
+            }
+            // Those that share a column with it become one stage.
+            let (mut same, other): (Vec<Stage>, Vec<Stage>) =
+                stages.into_iter().partition(|s| s.columns.iter().any(|c| needed.contains(c)));
+            stages = other;
+            let mut stage = Stage { columns: needed, conditions: vec![condition], cost: 0 };
+            for earlier in same.drain(..).rev() {
+                stage.columns.extend(earlier.columns);
+                stage.conditions.splice(0..0, earlier.conditions);
+            }
+            stage.columns.sort_unstable();
+            stage.columns.dedup();
+            stages.push(stage);
         }
         let projection = Projection::parts(columns.clone());
         let read_schema = projection.schema(&table_schema)?;
+        for stage in &mut stages {
+            let of = |c: &usize| columns.get(*c).map_or(0, |column| cost(table, &table_schema, column.index));
+            stage.cost = stage.columns.iter().map(of).fold(0, u64::saturating_add);
+        }
+        stages.sort_by_key(|stage| stage.cost);
         let schema = scan.projection.schema(&table_schema)?;
         let (batch_rows, batch_bytes) = batch_size(scan, columns.len());
         let scan = Scan { projection, batch_rows, batch_bytes, ..scan.clone() };
-        Ok(ReadPlan { scan, read_schema, schema, columns, output })
+        Ok(ReadPlan { scan, read_schema, schema, stages, columns, output })
     }
 
-    /// Keeps what was asked for of a batch that was read.
-    pub fn finish(&self, batch: RecordBatch) -> Result<RecordBatch> {
-        let batch = match &self.scan.predicate {
-            None => batch,
-            Some(predicate) => {
-                let mask = predicate.evaluate(&batch, &|index| position(&self.columns, index))?;
-                filter_record_batch(&batch, &mask)?
-            }
+    /// The scan with only the columns at these positions of what is read.
+    pub(crate) fn scan_of(&self, positions: &[usize]) -> Scan {
+        let columns = positions.iter().filter_map(|p| self.columns.get(*p).cloned()).collect();
+        Scan { projection: Projection::parts(columns), ..self.scan.clone() }
+    }
+
+    /// For each row whether a stage keeps it, never null. The batch has the columns of the stage.
+    pub(crate) fn decide(&self, stage: &Stage, batch: &RecordBatch) -> Result<BooleanArray> {
+        let place = |table_column: usize| {
+            let position = position(&self.columns, table_column)?;
+            let place = stage.columns.binary_search(&position).ok()?;
+            batch.columns().get(place).cloned()
         };
+        self.all_of(&stage.conditions, batch.num_rows(), &place)
+    }
+
+    fn all_of(
+        &self,
+        conditions: &[Condition],
+        rows: usize,
+        column: &dyn Fn(usize) -> Option<ArrayRef>,
+    ) -> Result<BooleanArray> {
+        let mut all: Option<BooleanArray> = None;
+        for condition in conditions {
+            let mask = condition.keep(rows, column)?;
+            // Unknown is not true.
+            let mask = if mask.null_count() > 0 { prep_null_mask_filter(&mask) } else { mask };
+            all = Some(match all {
+                None => mask,
+                Some(all) => BooleanArray::new(all.values() & mask.values(), None),
+            });
+        }
+        Ok(all.unwrap_or_else(|| BooleanArray::from(vec![true; rows])))
+    }
+
+    /// Keeps the rows that all conditions want of a batch that was read.
+    pub(crate) fn filter(&self, batch: RecordBatch) -> Result<RecordBatch> {
+        let conditions: Vec<Condition> = self.stages.iter().flat_map(|s| s.conditions.iter().cloned()).collect();
+        if conditions.is_empty() {
+            return Ok(batch);
+        }
+        let column = |index: usize| batch.columns().get(position(&self.columns, index)?).cloned();
+        let mask = self.all_of(&conditions, batch.num_rows(), &column)?;
+        Ok(filter_record_batch(&batch, &mask)?)
+    }
+
+    /// Keeps the columns that were asked for.
+    pub(crate) fn project(&self, batch: RecordBatch) -> Result<RecordBatch> {
         if self.output == self.columns.len() {
             return Ok(batch);
         }
         let kept = batch.columns().iter().take(self.output).cloned().collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        Ok(RecordBatch::try_new_with_options(self.schema.clone(), kept, &options)?)
+        batch_of(&self.schema, kept, batch.num_rows())
     }
+}
+
+/// What it takes to look at a column: its bytes in the file, or something like it.
+fn cost(table: &dyn Table, schema: &Schema, column: usize) -> u64 {
+    let width = schema.fields().get(column).map_or(0, |field| match field.data_type() {
+        DataType::Boolean => 1,
+        DataType::FixedSizeBinary(n) => u64::try_from(*n).unwrap_or(0),
+        other => other.primitive_width().map_or(32, |n| n as u64),
+    });
+    table.column_bytes(column).unwrap_or_else(|| width.saturating_mul(table.row_count()))
 }
 
 /// Batches small enough that all columns together, with what lies ready and what is being made, stay within the scan's
@@ -73,12 +225,7 @@ fn position(columns: &[ColumnRef], index: usize) -> Option<usize> {
 }
 
 /// A batch of no columns, or of columns that fit the schema.
-pub fn batch_of(schema: &SchemaRef, columns: Vec<arrow::array::ArrayRef>, rows: usize) -> Result<RecordBatch> {
+pub fn batch_of(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     Ok(RecordBatch::try_new_with_options(schema.clone(), columns, &options)?)
-}
-
-/// An empty batch of this schema.
-pub fn empty_batch(schema: &Schema) -> RecordBatch {
-    RecordBatch::new_empty(std::sync::Arc::new(schema.clone()))
 }

@@ -1,6 +1,7 @@
 //! An open file, and what can be asked of it.
 
-use crate::{BatchMachine, BoundPredicate, Boxed, ByteRange, ColumnNames, Error, Layout, Result, Value};
+use crate::{BatchMachine, BoundPredicate, Boxed, ByteRange, ColumnNames, Error, Layout, Result, Selection, Value};
+use arrow::array::BooleanArray;
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use serde::{Deserialize, Serialize};
@@ -111,6 +112,31 @@ pub struct Scan {
     pub batch_bytes: usize,
     /// Memory the scan may hold, in bytes.
     pub memory: u64,
+    /// More conditions on rows, beside the predicate.
+    pub filters: Vec<Arc<dyn RowFilter>>,
+    /// Whether other columns wait until the conditions are decided.
+    pub late: Late,
+}
+
+/// When to read the columns that no condition looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Late {
+    /// After the conditions are decided, where few rows are left by them; beside them otherwise.
+    #[default]
+    Adaptive,
+    /// Always after.
+    Always,
+    /// Never after.
+    Never,
+}
+
+/// A condition on rows that only its maker understands: that of a query engine, for example.
+pub trait RowFilter: Send + Sync + std::fmt::Debug {
+    /// The columns of the table that it looks at, each once.
+    fn columns(&self) -> Vec<usize>;
+
+    /// For each row whether it is wanted. The batch has those columns, in that order.
+    fn keep(&self, batch: &RecordBatch) -> Result<BooleanArray>;
 }
 
 impl Default for Scan {
@@ -122,6 +148,8 @@ impl Default for Scan {
             batch_rows: 32 * 1024,
             batch_bytes: 8 << 20,
             memory: 512 << 20,
+            filters: Vec::new(),
+            late: Late::Adaptive,
         }
     }
 }
@@ -154,11 +182,10 @@ pub struct Split {
     pub ranges: Vec<ByteRange>,
 }
 
-/// A part of a split that can be read on its own: some of the columns, all of the rows.
+/// A part of what is read that can be read on its own: some of the columns, all of the rows.
 ///
-/// The batches of all lanes of a split, laid side by side, are the split. Lanes of one split yield the same number
-/// of rows in total but may cut them differently. A lane may leave out rows that the scan's predicate rejects only
-/// if it is the split's only lane.
+/// The batches of all lanes, laid side by side, are what was asked for. Lanes yield the same rows but may cut them
+/// differently.
 pub struct Lane {
     /// Which columns of the scan's projection it yields, in the order of its batches' columns.
     pub columns: Vec<usize>,
@@ -276,11 +303,16 @@ pub trait Table: Send + Sync {
     /// The units of work of a scan, in row order, those that cannot contain a matching row left out.
     fn splits(&self, scan: &Scan) -> Result<Boxed<Vec<Split>>>;
 
-    /// Reads a split. The scan's predicate is a hint: the driver filters what comes out.
-    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>>;
+    /// Reads the scan's columns of exactly these rows, in order. Its conditions are none of the table's business.
+    ///
+    /// A table makes of the selection what it can: blocks without wanted rows need not be read, nor values be decoded.
+    /// [`pick`](crate::pick()) does the rest.
+    fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>>;
 
-    /// These rows, in this order; rows may repeat.
-    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>>;
+    /// Bytes that a column takes in the file, if that is known: what it costs to look at.
+    fn column_bytes(&self, _column: usize) -> Option<u64> {
+        None
+    }
 
     /// The byte map of the file.
     fn layout(&self) -> Result<Boxed<Layout>>;

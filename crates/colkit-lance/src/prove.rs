@@ -4,6 +4,7 @@ use crate::bloom::{self, Filter};
 use crate::coroutine::Io;
 use crate::describe;
 use crate::read::{LanceFile, Pieces};
+use crate::rows::Rows;
 use crate::schema::Node;
 use crate::trust::{self, Checksums, Statistics, Zone, Zones};
 use crate::write::zones::Summary;
@@ -81,7 +82,7 @@ impl Column<'_> {
         let rows = self.file.fields.rows;
         let schema = Arc::new(Schema::new(vec![node.field.clone()]));
         let (file, node) = (self.file.clone(), Arc::new(node.clone()));
-        let mut pieces = Pieces::new(file, node, schema, 0..rows, &Scan::default(), PIECE_BYTES);
+        let mut pieces = Pieces::new(file, node, schema, Rows::range(0..rows), &Scan::default(), PIECE_BYTES);
         let (zone_rows, pages) = match self.zones.and_then(|z| Some((z.rows_per_zone, z.columns.get(self.number)?))) {
             Some((each, zones)) => (each, zones.pages.as_slice()),
             None => (rows.max(1), &[][..]),

@@ -6,16 +6,11 @@ use crate::describe::{self, ColumnSummary};
 use crate::prove;
 use crate::prune;
 use crate::read::{ColumnReader, LanceFile, Pieces};
-use crate::rows::Rows;
 use crate::schema::{Fields, Node};
-use arrow::array::{ArrayRef, UInt64Array};
-use arrow::compute::take;
 use arrow::datatypes::{Schema, SchemaRef};
-use arrow::record_batch::RecordBatch;
-use colkit_core::plan::batch_of;
 use colkit_core::{
-    BoundPredicate, Boxed, ColumnStatistics, Lane, Layout, Projection, Result, Scan, Split, Table, Verified,
-    check_rows, coalesce,
+    BoundPredicate, Boxed, ColumnStatistics, Lane, Layout, Projection, Result, Scan, Selection, Split, Table, Verified,
+    coalesce,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -192,19 +187,6 @@ fn plan_column(file: &LanceFile, column: &Arc<ColumnReader>, splits: &mut [Split
     Ok(())
 }
 
-/// The rows asked for, each once and in order; and where each asked for is among them, unless that is the same.
-fn in_order(rows: &[u64]) -> (Rows, Option<UInt64Array>) {
-    if rows.is_sorted_by(|a, b| a < b) {
-        return (Rows::sorted(rows.iter().copied()), None);
-    }
-    let mut sorted = rows.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let place = |row: &u64| sorted.partition_point(|s| s < row) as u64;
-    let order = rows.iter().map(place).collect::<Vec<_>>();
-    (Rows::sorted(sorted), Some(UInt64Array::from(order)))
-}
-
 impl Table for LanceTable {
     fn schema(&self) -> SchemaRef {
         self.file.fields.schema.clone()
@@ -231,32 +213,22 @@ impl Table for LanceTable {
         Ok(self.file.container.coroutine(move |io| splits(file, io, nodes, rows, predicate)))
     }
 
-    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
+    fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
         let (nodes, schema) = self.project(&scan.projection)?;
         // A lane holds a piece, and its batches wait for those of other lanes and splits.
         let memory = scan.memory / (nodes.len() as u64 * 8).max(1);
         let lane = |(position, node): (usize, Arc<Node>)| {
             let schema: SchemaRef = Arc::new(Schema::new(vec![schema.fields().get(position)?.clone()]));
-            let machine = Pieces::new(self.file.clone(), node, schema, split.rows.clone(), scan, memory);
+            let machine = Pieces::new(self.file.clone(), node, schema, rows.clone(), scan, memory);
             Some(Lane { columns: vec![position], machine: Box::new(machine) })
         };
         Ok(nodes.into_iter().enumerate().filter_map(lane).collect())
     }
 
-    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
-        check_rows(rows, self.row_count())?;
-        let (nodes, schema) = self.project(projection)?;
-        let (file, count) = (self.file.clone(), rows.len());
-        let (rows, order) = in_order(rows);
-        Ok(self.file.container.coroutine(move |io| async move {
-            let fields: Vec<BoxFuture<ArrayRef>> =
-                nodes.iter().map(|node| file.read(&io, node, rows.clone())).collect();
-            let mut columns = join_all(fields).await?;
-            if let Some(order) = &order {
-                columns = columns.iter().map(|c| take(c, order, None)).collect::<std::result::Result<_, _>>()?;
-            }
-            batch_of(&schema, columns, count)
-        }))
+    fn column_bytes(&self, column: usize) -> Option<u64> {
+        let columns = self.file.fields.roots.get(column)?.columns();
+        let known = columns.iter().map(|c| self.file.container.known_column(*c)).collect::<Option<Vec<_>>>()?;
+        Some(known.iter().flat_map(|c| c.ranges().map(|r| r.len())).fold(0, u64::saturating_add))
     }
 
     fn statistics(&self) -> Vec<ColumnStatistics> {

@@ -6,7 +6,7 @@ use arrow::datatypes::Int32Type;
 use bytes::Bytes;
 use colkit_core::drive::blocking;
 use colkit_core::{
-    Boxed, Counting, Projection, ReadOptions, RegionKind, Scan, Source, Table, TableFile, conformance, ready,
+    Boxed, Counting, Limits, Projection, ReadOptions, RegionKind, Scan, Source, Table, TableFile, conformance, ready,
 };
 use colkit_lance::container::{Container, Version};
 use colkit_lance::encoding::{Decoded, Page, PageContext, PageEncoding, PageSummary, Registry, Target};
@@ -137,8 +137,8 @@ fn three_of_ten_thousand_columns_cost_three() {
     let table = blocking::run(Lance::new().open_table(bytes.size(), &ReadOptions::default()), source.as_ref()).unwrap();
     assert_eq!(table.container().parsed_columns(), 0);
     let opened = source.count().bytes;
-    let taken = table.take(&[2, 0], &Projection::columns([7, 9_999, 5_000])).unwrap();
-    let taken = blocking::run(taken, source.as_ref()).unwrap();
+    let columns = Projection::columns([7, 9_999, 5_000]);
+    let taken = blocking::take(table.clone(), source.clone(), &[2, 0], &columns, &Limits::default(), 1).unwrap();
     assert_eq!(taken.column(1).as_primitive::<Int32Type>().values(), &[10_001, 9_999]);
     assert_eq!(table.container().parsed_columns(), 3);
     assert!(source.count().bytes - opened < 600, "three descriptors and six values");
@@ -235,7 +235,8 @@ fn taking_a_row_reads_its_chunk_only() {
     let table = blocking::run(Lance::new().open_table(bytes.size(), &ReadOptions::default()), source.as_ref()).unwrap();
     let take = |row: u64| {
         let before = source.count();
-        blocking::run(table.take(&[row], &Projection::columns([0])).unwrap(), source.as_ref()).unwrap();
+        let bytes: Arc<dyn Source> = source.clone();
+        blocking::take(table.clone(), bytes, &[row], &Projection::columns([0]), &Limits::default(), 1).unwrap();
         let after = source.count();
         (after.requests - before.requests, after.bytes - before.bytes)
     };

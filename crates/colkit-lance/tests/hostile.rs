@@ -4,7 +4,7 @@
 use crate::vectors::{bytes, lance, names};
 use bytes::Bytes;
 use colkit_core::drive::blocking;
-use colkit_core::{Format, Projection, ReadOptions, Result, Scan, SideBySide, Source, Table, conformance};
+use colkit_core::{Format, Limits, Projection, ReadOptions, Result, Scan, Source, Table, conformance};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -25,25 +25,20 @@ fn use_everything(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<()> {
         .flatten()
         .filter(|r| *r < table.row_count())
         .collect();
-    let _ = blocking::run(table.take(&rows, &Projection::all())?, bytes);
+    let source: Arc<dyn Source> = Arc::new(bytes.clone());
+    let _ = blocking::take(table.clone(), source, &rows, &Projection::all(), &Limits::default(), 1);
     let mut first_error = None;
     for column in 0..table.schema().fields().len().min(20) {
-        if let Err(e) = scan(table.as_ref(), bytes, &Scan::of(Projection::columns([column]))) {
+        if let Err(e) = scan(&table, bytes, &Scan::of(Projection::columns([column]))) {
             first_error.get_or_insert(e);
         }
     }
     first_error.map_or(Ok(()), Err)
 }
 
-fn scan(table: &dyn Table, bytes: &Bytes, scan: &Scan) -> Result<()> {
-    let schema = scan.projection.schema(&table.schema())?;
-    for split in blocking::run(table.splits(scan)?, bytes)? {
-        let lanes = table.read(&split, scan)?;
-        let rows = split.rows.end - split.rows.start;
-        let mut machine: colkit_core::BatchMachine = Box::new(SideBySide::new(schema.clone(), lanes, rows));
-        while blocking::next(&mut machine, bytes)?.is_some() {}
-    }
-    Ok(())
+fn scan(table: &Arc<dyn Table>, bytes: &Bytes, scan: &Scan) -> Result<()> {
+    let mut batches = blocking::scan(table.clone(), Arc::new(bytes.clone()), scan, 1, u64::MAX)?;
+    batches.try_for_each(|batch| batch.map(drop))
 }
 
 /// Memory that reading may hold: a multiple of what the good file needs, and some room.

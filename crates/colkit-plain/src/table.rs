@@ -15,7 +15,7 @@ use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::{
     BatchMachine, Boxed, ByteRange, Checksums, ColumnStatistics, Finding, Lane, Layout, Limits, Machine, Projection,
-    Region, RegionKind, Result, Scan, Split, Step, Table, Verified, check_rows, ready, take_by_scan,
+    Region, RegionKind, Result, Scan, Selection, Split, Step, Table, Verified, pick, ready,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -132,17 +132,14 @@ impl Table for PlainTable {
         Ok(ready(if nothing { Vec::new() } else { vec![Split { rows, ranges }] }))
     }
 
-    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
-        self.lanes(&scan.projection, split.rows.clone(), scan)
+    fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
+        let span = rows.span();
+        Ok(pick(rows, vec![(span.clone(), self.lanes(&scan.projection, span, scan)?)]))
     }
 
-    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
-        check_rows(rows, self.fixed.rows)?;
-        let schema = projection.schema(&self.schema)?;
-        let scan = Scan { memory: self.limits.memory, ..Scan::default() };
-        let range = 0..rows.iter().max().map_or(0, |last| last + 1);
-        let lanes = self.lanes(projection, range.clone(), &scan)?;
-        take_by_scan(schema, rows, vec![(range, lanes)])
+    fn column_bytes(&self, column: usize) -> Option<u64> {
+        // Inflating takes as long as there is to inflate.
+        Some(self.columns.get(column)?.raw)
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {

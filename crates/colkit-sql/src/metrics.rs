@@ -2,7 +2,6 @@
 
 use colkit::{ReadCount, Split, coalesce};
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
-use std::collections::VecDeque;
 
 /// The names under which DataFusion shows them.
 pub(crate) mod names {
@@ -49,7 +48,7 @@ impl ReadMetrics {
 
     /// These splits would have been read without a filter, those will be with it. Ranges at most `gap` apart are fetched
     /// together.
-    pub fn planned(&self, whole: &[Split], planned: &VecDeque<Split>, gap: u64) {
+    pub fn planned(&self, whole: &[Split], planned: &[Split], gap: u64) {
         let rows = |s: &Split| s.rows.end.saturating_sub(s.rows.start);
         let touched = |w: &&Split| {
             let next = planned.partition_point(|p| p.rows.end <= w.rows.start);
@@ -74,15 +73,15 @@ impl ReadMetrics {
         self.splits_pruned.add(splits);
     }
 
-    /// So much was read for a split.
+    /// So much was read.
     pub fn read(&self, count: ReadCount) {
         add(&self.requests, count.requests);
         add(&self.bytes_read, count.bytes);
     }
 
     /// So many rows were decoded.
-    pub fn decoded(&self, rows: usize) {
-        self.rows_decoded.add(rows);
+    pub fn decoded(&self, rows: u64) {
+        add(&self.rows_decoded, rows);
     }
 }
 

@@ -4,28 +4,25 @@
 //! of the file are thought of as spread evenly over its bytes: which rows those are depends on the file, the columns and
 //! the range alone, never on a filter, so that every row is read by exactly one partition.
 
-use crate::error::told;
+use crate::error::{plain, told};
 use crate::metrics::ReadMetrics;
 use crate::prune::condition;
 use crate::tables::{OpenTable, Tables};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, new_null_array};
-use arrow::compute::{BatchCoalescer, cast, filter_record_batch};
+use arrow::compute::{BatchCoalescer, cast};
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use colkit::drive::decoded_bytes;
-use colkit::drive::store::SplitReader;
+use colkit::drive::store::Rounds;
 use colkit::plan::{ReadPlan, batch_of};
-use colkit::{Limits, Projection, Scan, Split, Table};
-use datafusion::common::runtime::SpawnedTask;
+use colkit::{Projection, ReadCount, RowFilter, Scan, Scanner, Split};
 use datafusion::datasource::listing::{FileRange, PartitionedFile};
 use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener};
 use datafusion::error::Result;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
-use datafusion::physical_expr::{PhysicalExpr, conjunction};
+use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
 use datafusion::physical_expr_common::physical_expr::snapshot_generation;
 use futures::{StreamExt, stream};
 use object_store::ObjectStore;
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -63,42 +60,39 @@ impl FileOpener for Opener {
 impl Opener {
     async fn start(self, file: &PartitionedFile) -> Result<Reader> {
         let open = self.tables.open_as(&self.store, &file.object_meta, self.format, &self.file_schema).await?;
+        let table = open.table.schema();
         let output = Arc::new(self.file_schema.project(&self.columns)?);
-        // What the filter looks at is read too, behind what is asked for.
-        let mut wanted = self.columns;
-        for column in self.filter.iter().flat_map(collect_columns) {
-            let index = self.file_schema.index_of(column.name())?;
-            if !wanted.contains(&index) {
-                wanted.push(index);
-            }
-        }
-        let schema = Arc::new(self.file_schema.project(&wanted)?);
+        let columns = Columns::new(output.clone(), &table);
         let known = self.filter.iter().chain(&self.hints).cloned().collect::<Vec<_>>();
         let known = (!known.is_empty()).then(|| conjunction(known));
-        let filter = self.filter.map(|f| reassign_expr_columns(f, &schema)).transpose()?;
-        let columns = Columns::new(schema, &open.table.schema());
+        let mut filters: Vec<Arc<dyn RowFilter>> = Vec::new();
+        for condition in self.filter.iter().flat_map(split_conjunction) {
+            filters.push(Arc::new(Condition::new(condition, &self.file_schema, &table)?));
+        }
+        let is_filtered = !filters.is_empty();
         let scan = Scan {
             projection: Projection::columns(columns.own.iter().flatten().copied()),
             batch_rows: self.batch_rows,
             memory: open.memory,
+            filters,
             ..Scan::default()
         };
         let plan = ReadPlan::new(open.table.as_ref(), &scan).map_err(|e| told(e.file(open.name.clone())))?;
-        let coalescer = BatchCoalescer::new(output.clone(), self.batch_rows)
-            .with_biggest_coalesce_batch_size(Some(self.batch_rows / 2));
+        let scanner = Scanner::new(open.table.clone(), plan, Vec::new(), open.bytes.ahead(), open.most);
+        // Conditions leave some rows of each batch, or none.
+        let coalescer = is_filtered && !output.fields().is_empty();
+        let coalescer = coalescer.then(|| {
+            BatchCoalescer::new(output, self.batch_rows).with_biggest_coalesce_batch_size(Some(self.batch_rows / 2))
+        });
         let mut reader = Reader {
+            rounds: Rounds::new(open.bytes.clone(), scanner),
             open,
             columns,
-            output,
-            filter,
             known,
             generation: 0,
-            plan,
-            pending: VecDeque::new(),
-            current: None,
-            ahead: None,
             coalescer,
-            given: 0,
+            finished: false,
+            counted: Counted::default(),
             metrics: self.metrics,
         };
         reader.begin(file.range.as_ref(), file.object_meta.size).await?;
@@ -106,7 +100,45 @@ impl Opener {
     }
 }
 
+/// A condition of the query, as the scan engine asks it.
+#[derive(Debug)]
+struct Condition {
+    /// On the columns that it looks at.
+    condition: Arc<dyn PhysicalExpr>,
+    columns: Columns,
+}
+
+impl Condition {
+    fn new(condition: &Arc<dyn PhysicalExpr>, wanted: &Schema, table: &Schema) -> Result<Self> {
+        let mut indices = Vec::new();
+        for column in collect_columns(condition) {
+            indices.push(wanted.index_of(column.name())?);
+        }
+        indices.sort_unstable();
+        indices.dedup();
+        let schema = Arc::new(wanted.project(&indices)?);
+        let condition = reassign_expr_columns(condition.clone(), &schema)?;
+        Ok(Condition { condition, columns: Columns::new(schema, table) })
+    }
+}
+
+impl RowFilter for Condition {
+    fn columns(&self) -> Vec<usize> {
+        self.columns.own.iter().flatten().copied().collect()
+    }
+
+    fn keep(&self, batch: &RecordBatch) -> colkit::Result<BooleanArray> {
+        let keep = || -> Result<BooleanArray> {
+            let batch = self.columns.of(batch)?;
+            let mask = self.condition.evaluate(&batch)?.into_array(batch.num_rows())?;
+            Ok(mask.as_boolean().clone())
+        };
+        keep().map_err(|e| plain(&e))
+    }
+}
+
 /// How the columns that are wanted follow from those that the file has: by name, in the type that is wanted.
+#[derive(Debug)]
 struct Columns {
     /// The columns that are wanted.
     schema: SchemaRef,
@@ -157,23 +189,24 @@ fn with_one_nan(array: &ArrayRef) -> ArrayRef {
 /// A file, or a part of it, on its way through.
 struct Reader {
     open: Arc<OpenTable>,
+    rounds: Rounds,
     columns: Columns,
-    output: SchemaRef,
-    /// The filter, on the columns that are wanted.
-    filter: Option<Arc<dyn PhysicalExpr>>,
     /// All that is known about rows that are wanted, on the columns of the table.
     known: Option<Arc<dyn PhysicalExpr>>,
-    /// The state of it that `pending` was planned with.
+    /// The state of it that the splits were planned with.
     generation: u64,
-    plan: ReadPlan,
-    pending: VecDeque<Split>,
-    current: Option<SplitReader>,
-    /// The next split, being fetched while the current one is decoded.
-    ahead: Option<SpawnedTask<colkit::Result<SplitReader>>>,
-    coalescer: BatchCoalescer,
-    /// Bytes decoded so far.
-    given: u64,
+    /// Gathers rows where conditions leave few of each batch.
+    coalescer: Option<BatchCoalescer>,
+    finished: bool,
+    counted: Counted,
     metrics: ReadMetrics,
+}
+
+/// What the metrics know already.
+#[derive(Default)]
+struct Counted {
+    rows: u64,
+    read: ReadCount,
 }
 
 impl Reader {
@@ -183,7 +216,8 @@ impl Reader {
 
     /// Finds out what is to be read.
     async fn begin(&mut self, range: Option<&FileRange>, size: u64) -> Result<()> {
-        let whole = self.open.splits(&self.plan.scan).await?;
+        let scan = self.rounds.scanner().plan().scan.clone();
+        let whole = self.open.splits(&scan).await?;
         let mine: Vec<Split> = match range {
             None => whole,
             Some(range) => {
@@ -192,13 +226,17 @@ impl Reader {
             }
         };
         let (Some(first), Some(last)) = (mine.first(), mine.last()) else { return Ok(()) };
-        self.replan(first.rows.start..last.rows.end).await?;
-        self.metrics.planned(&mine, &self.pending, self.open.bytes.gap);
+        let splits = match self.known {
+            Some(_) => self.plan(first.rows.start..last.rows.end).await?,
+            None => mine.clone(),
+        };
+        self.metrics.planned(&mine, &splits, self.open.bytes.gap);
+        self.rounds.scanner().set_pending(splits);
         Ok(())
     }
 
     /// Plans these rows by what is known now.
-    async fn replan(&mut self, rows: Range<u64>) -> Result<()> {
+    async fn plan(&mut self, rows: Range<u64>) -> Result<Vec<Split>> {
         let predicate = match &self.known {
             None => None,
             Some(known) => {
@@ -206,99 +244,62 @@ impl Reader {
                 condition(known, &self.open.table.schema())
             }
         };
-        self.plan.scan.predicate = predicate.clone();
-        let scan = Scan { rows: Some(rows), predicate, ..self.plan.scan.clone() };
-        self.pending = self.open.splits(&scan).await?.into();
-        Ok(())
+        let scan = Scan { rows: Some(rows), predicate, ..self.rounds.scanner().plan().scan.clone() };
+        self.open.splits(&scan).await
     }
 
-    /// The next split to read, ready to give rows.
-    async fn next_split(&mut self) -> Result<Option<SplitReader>> {
-        if let Some(task) = self.ahead.take() {
-            let fetched = task.join().await.map_err(|e| datafusion::error::DataFusionError::External(Box::new(e)))?;
-            return Ok(Some(fetched.map_err(|e| self.told(e))?));
-        }
+    /// Plans what has not been started once more, if more is known about it by now.
+    async fn replan(&mut self) -> Result<()> {
         let tightened = self.known.as_ref().is_some_and(|k| snapshot_generation(k) != self.generation);
-        if tightened && let (Some(first), Some(last)) = (self.pending.front(), self.pending.back()) {
-            let (before, rows) = (self.pending.len(), first.rows.start..last.rows.end);
-            self.replan(rows).await?;
-            self.metrics.ruled_out_later(before.saturating_sub(self.pending.len()));
+        if tightened && let Some(rows) = self.rounds.scanner().pending() {
+            let before = self.rounds.scanner().pending_count();
+            let splits = self.plan(rows).await?;
+            self.metrics.ruled_out_later(before.saturating_sub(splits.len()));
+            self.rounds.scanner().set_pending(splits);
         }
-        let Some(split) = self.pending.pop_front() else { return Ok(None) };
-        Ok(Some(self.reader_of(&split)?))
-    }
-
-    fn reader_of(&self, split: &Split) -> Result<SplitReader> {
-        let table: &dyn Table = self.open.table.as_ref();
-        self.open.bytes.start(table, &self.plan.scan, &self.plan.read_schema, split).map_err(|e| self.told(e))
-    }
-
-    /// Lets the store work on the next split while this one is being decoded.
-    fn fetch_ahead(&mut self) -> Result<()> {
-        if self.open.bytes.is_local() || self.ahead.is_some() {
-            return Ok(());
-        }
-        let Some(split) = self.pending.pop_front() else { return Ok(()) };
-        let (open, mut reader) = (self.open.clone(), self.reader_of(&split)?);
-        self.ahead = Some(SpawnedTask::spawn(async move {
-            open.bytes.fetch_ahead(&mut reader).await?;
-            Ok(reader)
-        }));
         Ok(())
     }
 
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            if let Some(batch) = self.coalescer.next_completed_batch() {
+            if let Some(batch) = self.coalescer.as_mut().and_then(BatchCoalescer::next_completed_batch) {
                 return Ok(Some(batch));
             }
-            let Some(split) = &mut self.current else {
-                match self.next_split().await? {
-                    Some(split) => {
-                        self.current = Some(split);
-                        self.fetch_ahead()?;
-                    }
-                    None if self.coalescer.get_buffered_rows() > 0 => self.coalescer.finish_buffered_batch()?,
-                    None => return Ok(None),
+            if self.finished {
+                return Ok(None);
+            }
+            self.replan().await?;
+            let rows = self.rounds.next_rows().await.map_err(|e| self.told(e))?;
+            self.count();
+            let Some(rows) = rows else {
+                self.finished = true;
+                if let Some(coalescer) = &mut self.coalescer {
+                    coalescer.finish_buffered_batch()?;
                 }
                 continue;
             };
-            match self.open.bytes.next_batch(split).await {
-                Err(error) => return Err(self.told(error)),
-                Ok(None) => {
-                    self.metrics.read(split.count());
-                    self.current = None;
-                }
-                Ok(Some(batch)) => {
-                    self.metrics.decoded(batch.num_rows());
-                    self.given = self.given.saturating_add(decoded_bytes(&batch));
-                    Limits::check_output(self.given, self.open.most).map_err(|e| self.told(e))?;
-                    let batch = self.columns.of(&batch)?;
-                    if let Some(batch) = self.keep(batch)? {
-                        return Ok(Some(batch));
-                    }
-                }
+            let batch = rows.finish().map_err(|e| self.told(e))?;
+            if batch.num_rows() == 0 {
+                continue;
+            }
+            let batch = self.columns.of(&batch)?;
+            match &mut self.coalescer {
+                Some(coalescer) => coalescer.push_batch(batch)?,
+                None => return Ok(Some(batch)),
             }
         }
     }
 
-    /// Keeps the rows and columns that are asked for: at once, or gathered with those of other batches.
-    fn keep(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
-        let Some(filter) = &self.filter else { return Ok(Some(batch)) };
-        let rows = batch.num_rows();
-        let mask = filter.evaluate(&batch)?.into_array(rows)?;
-        let mask: &BooleanArray = mask.as_boolean();
-        let columns = batch.columns().iter().take(self.output.fields().len()).cloned().collect();
-        let batch = batch_of(&self.output, columns, rows).map_err(told)?;
-        if self.output.fields().is_empty() {
-            return Ok(Some(filter_record_batch(&batch, mask)?).filter(|b| b.num_rows() > 0));
-        }
-        match mask.true_count() {
-            0 => {}
-            all if all == rows => self.coalescer.push_batch(batch)?,
-            _ => self.coalescer.push_batch_with_filter(batch, mask)?,
-        }
-        Ok(None)
+    /// Tells the metrics what has happened since the last time.
+    fn count(&mut self) {
+        let rows = self.rounds.scanner().decoded().iter().copied().max().unwrap_or(0);
+        let read = self.rounds.count();
+        self.metrics.decoded(rows.saturating_sub(self.counted.rows));
+        self.metrics.read(ReadCount {
+            requests: read.requests - self.counted.read.requests,
+            bytes: read.bytes - self.counted.read.bytes,
+        });
+        self.counted = Counted { rows, read };
     }
 }
 

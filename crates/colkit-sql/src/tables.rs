@@ -3,7 +3,7 @@
 use crate::error::told;
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit::drive::store::Remote;
-use colkit::{Opening, Scan, Split, Table, recognition};
+use colkit::{Opening, Scan, Split, Table};
 use datafusion::error::Result;
 use object_store::{ObjectMeta, ObjectStore};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 pub(crate) struct OpenTable {
     pub name: String,
     pub table: Arc<dyn Table>,
-    pub bytes: Remote,
+    pub bytes: Arc<Remote>,
     /// Whether its types were inferred from text, packed or not.
     pub is_text: bool,
     /// Bytes that may come out of it.
@@ -43,9 +43,6 @@ pub(crate) struct Tables {
 
 /// Files kept open at most. Beyond it all are forgotten: queries over that many files do not come back soon.
 const MOST_OPEN: usize = 4096;
-
-/// Bytes that opening a file in a store may fetch in vain: fewer would be a request more.
-const PREFETCH: u64 = 64 << 10;
 
 /// Which version of which file, read how.
 #[derive(PartialEq, Eq, Hash)]
@@ -127,36 +124,24 @@ impl Tables {
         format: Option<&'static str>,
         types: Option<Vec<(String, DataType)>>,
     ) -> Result<Arc<OpenTable>> {
-        let name = object.location.to_string();
-        let named = |e: colkit::Error| told(e.file(name.clone()));
         let mut opening = self.opening.clone();
         opening.text = opening.text.with_types(types.unwrap_or_default());
-        // The only store that keeps objects as files says so by its name.
-        let bytes = match store.to_string().starts_with("LocalFileSystem") {
-            true => Remote::local(store.clone(), object).await.map_err(named)?,
-            false => {
-                opening.read.prefetch = PREFETCH;
-                Remote::new(store.clone(), object)
-            }
-        };
-        let format = match format.or(opening.from.as_deref()) {
-            Some(name) => opening.registry.named(name, &opening.text).map_err(named)?,
-            None => {
-                let extension = object.location.extension().map(str::to_ascii_lowercase);
-                let formats = opening.registry.formats(&opening.text);
-                bytes.run(recognition(object.size, &formats, extension.as_deref())).await.map_err(named)?
-            }
-        };
-        let table = bytes.run(format.open(object.size, &opening.read)).await.map_err(named)?;
-        let limits = &opening.read.limits;
-        limits.check_schema(&table.schema()).map_err(named)?;
+        opening.from = format.map(str::to_owned).or(opening.from);
+        let file = opening.open_object(store.clone(), object).await.map_err(told)?;
         // A file that is no table, such as a bundle, has no columns, and says why when it is asked for rows.
-        if table.schema().fields().is_empty() {
-            table.splits(&Scan::default()).map_err(named)?;
+        if file.schema().fields().is_empty() {
+            file.table().splits(&Scan::default()).map_err(|e| told(e.file(file.name())))?;
         }
-        let (most, memory) = (limits.output_of(object.size), limits.memory);
-        let is_text = opening.registry.infers_types(format.name());
-        Ok(Arc::new(OpenTable { name, table, bytes, is_text, most, memory, planning: tokio::sync::Mutex::default() }))
+        let is_text = opening.registry.infers_types(file.format().name());
+        Ok(Arc::new(OpenTable {
+            name: file.name().to_owned(),
+            table: file.table().clone(),
+            bytes: file.bytes().clone(),
+            is_text,
+            most: file.limits().output_of(file.bytes().size()),
+            memory: file.limits().memory,
+            planning: tokio::sync::Mutex::default(),
+        }))
     }
 }
 

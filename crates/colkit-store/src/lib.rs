@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Reads and writes here are blocking, as [`Source`](colkit_core::Source) and [`Sink`](colkit_core::Sink) are; a small
-//! runtime of this crate's own does the waiting. Async programs use the stores with
-//! [`Remote`](colkit_core::drive::store::Remote) instead.
+//! runtime of this crate's own does the waiting. They may be called inside of an async runtime, and then block one of its
+//! threads. Async programs use the stores with [`Remote`](colkit_core::drive::store::Remote) instead.
 
 #![forbid(unsafe_code)]
 
@@ -22,18 +22,29 @@ mod upload;
 
 pub use counted::StoreCount;
 pub use object::ObjectSource;
+pub use object_store::{ObjectMeta, ObjectStore};
 pub use stores::{Location, Stores, is_url};
 pub use upload::UploadSink;
 
 use colkit_core::{Error, Result};
 use std::sync::OnceLock;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 /// The runtime that waits for stores.
 fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
     let start = || Builder::new_multi_thread().worker_threads(2).thread_name("colkit-store").enable_all().build();
     RUNTIME.get_or_init(start).as_ref().map_err(|e| Error::from(std::io::Error::new(e.kind(), e.to_string())))
+}
+
+/// Waits for a store. Inside of an async runtime another thread does, because a thread of a runtime must not.
+fn wait<T: Send>(work: impl Future<Output = T> + Send) -> Result<T> {
+    let runtime = runtime()?;
+    if Handle::try_current().is_err() {
+        return Ok(runtime.block_on(work));
+    }
+    let waited = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(work)).join());
+    waited.map_err(|_| Error::request("store_panicked", "a store panicked; this is a bug in colkit"))
 }
 
 /// What a store says went wrong with the object called `name`.

@@ -1,6 +1,6 @@
 //! One object as a source of bytes.
 
-use crate::{Location, runtime};
+use crate::{Location, wait};
 use bytes::Bytes;
 use colkit_core::drive::store::Remote;
 use colkit_core::{ByteRange, Error, Result, Source};
@@ -15,8 +15,7 @@ impl ObjectSource {
     /// The object at `location`; its store is asked how large it is, and which version it is.
     pub fn open(location: &Location) -> Result<Self> {
         let name = location.url.to_string();
-        let head = runtime()?.block_on(object_store::ObjectStoreExt::head(location.store.as_ref(), &location.path));
-        let object = head.map_err(|e| crate::failed(&name, e))?;
+        let object = wait(location.head())??;
         Ok(ObjectSource { remote: Remote::new(location.store.clone(), &object), name })
     }
 }
@@ -36,7 +35,6 @@ impl Source for ObjectSource {
     }
 
     fn read_each(&self, requests: &[ByteRange]) -> Result<Vec<Bytes>> {
-        let fetch = runtime()?.block_on(self.remote.fetch(requests));
-        fetch.map_err(|e| e.file(self.name.clone()))
+        wait(self.remote.fetch(requests))?.map_err(|e| e.file(self.name.clone()))
     }
 }

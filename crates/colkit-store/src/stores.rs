@@ -5,7 +5,7 @@ use crate::failed;
 use crate::patient::{Patience, Patient};
 use colkit_core::{Error, Result};
 use object_store::path::Path;
-use object_store::{ObjectStore, parse_url_opts};
+use object_store::{ObjectMeta, ObjectStore, parse_url_opts};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +34,14 @@ pub struct Location {
     pub store: Arc<dyn ObjectStore>,
     /// The place in it.
     pub path: Path,
+}
+
+impl Location {
+    /// What the store says about the object.
+    pub async fn head(&self) -> Result<ObjectMeta> {
+        let head = object_store::ObjectStoreExt::head(self.store.as_ref(), &self.path).await;
+        head.map_err(|e| failed(self.url.as_str(), e))
+    }
 }
 
 /// Whether this is a URL of an object store rather than a path. `c:\x` and `a:b` are paths.

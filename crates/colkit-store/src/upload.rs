@@ -1,6 +1,6 @@
 //! One object as a sink.
 
-use crate::{Location, failed, runtime};
+use crate::{Location, failed, wait};
 use bytes::Bytes;
 use colkit_core::{Error, Existing, Result, Sink, already_there};
 use object_store::buffered::BufWriter;
@@ -40,14 +40,14 @@ impl UploadSink {
         if existing == Existing::Replace {
             return Ok(());
         }
-        let head = runtime()?.block_on(object_store::ObjectStoreExt::head(location.store.as_ref(), &location.path));
+        let head = wait(object_store::ObjectStoreExt::head(location.store.as_ref(), &location.path))?;
         if head.is_ok() { Err(already_there(Path::new(name))) } else { Ok(()) }
     }
 
     fn hand_over(&mut self) -> Result<()> {
         let bytes = Bytes::from(std::mem::take(&mut self.buffer));
         let Some(upload) = &mut self.upload else { return Ok(()) };
-        runtime()?.block_on(upload.put(bytes)).map_err(|e| failed(&self.name, e))
+        wait(upload.put(bytes))?.map_err(|e| failed(&self.name, e))
     }
 }
 
@@ -62,7 +62,7 @@ impl Sink for UploadSink {
         // Somebody else may have been here in the meantime.
         Self::check(&self.location, self.existing)?;
         let Some(mut upload) = self.upload.take() else { return Ok(()) };
-        let finished = runtime()?.block_on(upload.shutdown());
+        let finished = wait(upload.shutdown())?;
         if finished.is_err() {
             abandon(upload);
         }
@@ -80,9 +80,7 @@ impl Drop for UploadSink {
 
 /// Tells the store to forget the parts that are there already. If even that fails, its own rules will.
 fn abandon(mut upload: BufWriter) {
-    if let Ok(runtime) = runtime() {
-        let _ = runtime.block_on(upload.abort());
-    }
+    let _ = wait(upload.abort());
 }
 
 #[cfg(test)]

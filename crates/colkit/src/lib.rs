@@ -25,6 +25,8 @@ mod narrow;
 mod open;
 mod place;
 mod registry;
+#[cfg(feature = "store")]
+mod remote;
 mod target;
 mod text;
 mod type_name;
@@ -35,10 +37,10 @@ pub use colkit_at1 as at1;
 pub use colkit_core::{
     Attributes, Batches, BoundPredicate, ByteRange, Checksums, Class, ColumnNames, ColumnRef, ColumnRegions,
     ColumnStatistics, Comparison, Counting, Decimal, Error, Existing, FileSink, FileSource, Finding, FolderSink,
-    Format, Layout, Limits, Literal, MappedSource, MemorySink, Nulls, Op, Predicate, Projection, ReadCount,
-    ReadOptions, Region, RegionKind, Result, Scan, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter,
-    TreeSink, Types, Value, Verified, WriteOptions, WriteSummary, already_there, available_threads, cells, coalesce,
-    column_index, drive, json, make_unique, memory, plan, recognise, recognition,
+    Format, Lane, Late, Layout, Limits, Literal, MappedSource, MemorySink, Nulls, Op, Predicate, Projection, ReadCount,
+    ReadOptions, Region, RegionKind, Result, RowFilter, Scan, Scanner, Selection, Sink, Source, Split, StreamSink,
+    Table, TableFile, TableWriter, TreeSink, Types, Value, Verified, WriteOptions, WriteSummary, already_there,
+    available_threads, cells, coalesce, column_index, drive, json, make_unique, memory, plan, recognise, recognition,
 };
 pub use colkit_interop as interop;
 #[cfg(feature = "store")]
@@ -55,6 +57,8 @@ pub use fidelity::without_views;
 pub use input::Input;
 pub use open::{NamedBatches, OpenFile, Opening};
 pub use registry::Registry;
+#[cfg(feature = "store")]
+pub use remote::RemoteFile;
 pub use target::{check_target, create, same_file, target_format};
 pub use text::TextReading;
 pub use type_name::type_name;

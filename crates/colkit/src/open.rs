@@ -3,6 +3,7 @@
 use crate::{ColumnName, Input, Registry, TextReading};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use colkit_core::plan::Planned;
 use colkit_core::{
     Batches, Error, Format, Layout, Nulls, Predicate, Projection, ReadOptions, Result, Scan, TableFile, Verified,
     available_threads, recognise,
@@ -122,6 +123,11 @@ impl OpenFile {
         Ok(NamedBatches { name: self.input.name().into(), batches })
     }
 
+    /// What a scan would read.
+    pub fn planned(&self, scan: &Scan) -> Result<Planned> {
+        self.named(self.file.planned(scan))
+    }
+
     /// These rows, in this order.
     pub fn take(&self, rows: &[u64], projection: &Projection) -> Result<RecordBatch> {
         self.named(self.file.take(rows, projection))
@@ -152,6 +158,16 @@ impl NamedBatches {
     /// The schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         self.batches.schema()
+    }
+
+    /// What was planned to be read.
+    pub fn planned(&self) -> Planned {
+        self.batches.planned()
+    }
+
+    /// How many rows have been decoded so far of each column that is read: those asked for, then those of conditions.
+    pub fn decoded(&self) -> Vec<(String, u64)> {
+        self.batches.decoded()
     }
 }
 

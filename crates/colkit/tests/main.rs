@@ -19,6 +19,8 @@ mod facade {
     mod open;
     mod packed;
     mod queries;
+    #[cfg(feature = "store")]
+    mod remote;
     mod sample;
     mod verify;
 }

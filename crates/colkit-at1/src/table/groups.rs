@@ -21,11 +21,10 @@ use crate::codec::queryable::{Line, Queryable};
 use crate::codec::shape::{Glue, Kind, Shape, Zone};
 use crate::codec::typing::NAME;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
-use arrow::record_batch::RecordBatch;
 use colkit_core::cells::{Inference, Kinds, is_cell_type};
 use colkit_core::{
-    BatchMachine, Boxed, ByteRange, ColumnStatistics, Error, Lane, Layout, Projection, Result, Scan, Split, Table,
-    Value, Verified, check_rows, column_index, ready, take_by_scan,
+    BatchMachine, Boxed, ByteRange, ColumnStatistics, Error, Lane, Layout, Result, Scan, Selection, Split, Table,
+    Value, Verified, column_index, pick, ready, spans,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -423,27 +422,19 @@ impl Table for Groups {
         Ok(ready(splits))
     }
 
-    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
-        self.0.lanes(&split.rows, scan)
+    fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
+        let table = &self.0;
+        let spans = spans(rows, |row| table.rows_of(table.pieces_of(&(row..row + 1)).start).end);
+        let part = |span: Range<u64>| Ok((span.clone(), table.lanes(&span, scan)?));
+        Ok(pick(rows, spans.into_iter().map(part).collect::<Result<Vec<_>>>()?))
     }
 
-    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
-        let table = &self.0;
-        check_rows(rows, table.row_count())?;
-        let scan = Scan { memory: table.file.limits.memory, ..Scan::of(projection.clone()) };
-        let mut sorted = rows.to_vec();
-        sorted.sort_unstable();
-        let mut pieces: Vec<(Range<u64>, usize)> = Vec::new();
-        for row in sorted {
-            let piece = table.pieces_of(&(row..row + 1)).start;
-            match pieces.last_mut() {
-                Some((range, last)) if *last == piece => range.end = row + 1,
-                _ => pieces.push((row..row + 1, piece)),
-            }
+    fn column_bytes(&self, column: usize) -> Option<u64> {
+        let mut bytes = 0u64;
+        for piece in 0..self.0.lines.pieces() {
+            bytes = bytes.saturating_add(self.0.ranges_of(piece, column).ok()?.iter().map(|r| r.len()).sum());
         }
-        let read = |(range, _): (Range<u64>, usize)| Ok((range.clone(), table.lanes(&range, &scan)?));
-        let pieces = pieces.into_iter().map(read).collect::<Result<Vec<_>>>()?;
-        take_by_scan(projection.schema(&table.schema)?, rows, pieces)
+        Some(bytes)
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {

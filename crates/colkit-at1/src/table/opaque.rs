@@ -2,8 +2,7 @@
 
 use super::File;
 use arrow::datatypes::{Schema, SchemaRef};
-use arrow::record_batch::RecordBatch;
-use colkit_core::{Boxed, Error, Lane, Layout, Projection, Result, Scan, Split, Table, Verified, ready};
+use colkit_core::{Boxed, Error, Lane, Layout, Result, Scan, Selection, Split, Table, Verified, ready};
 use std::sync::Arc;
 
 /// A file without rows.
@@ -35,11 +34,7 @@ impl Table for Opaque {
         self.refuse()
     }
 
-    fn read(&self, _: &Split, _: &Scan) -> Result<Vec<Lane>> {
-        self.refuse()
-    }
-
-    fn take(&self, _: &[u64], _: &Projection) -> Result<Boxed<RecordBatch>> {
+    fn read(&self, _: &Scan, _: &Selection) -> Result<Vec<Lane>> {
         self.refuse()
     }
 

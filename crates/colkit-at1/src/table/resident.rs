@@ -1,15 +1,13 @@
 //! Tables of the codecs that must be unpacked as a whole: all columns in memory.
 
 use super::{File, batch_rows};
-use arrow::array::{Array, ArrayRef, UInt64Array};
-use arrow::compute::take_record_batch;
+use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
-use colkit_core::plan::batch_of;
 use colkit_core::{
-    BatchMachine, Boxed, ColumnStatistics, Lane, Layout, Machine, Projection, Result, Scan, Split, Step, Table,
-    Verified, ready,
+    BatchMachine, Boxed, ColumnStatistics, Lane, Layout, Machine, Result, Scan, Selection, Split, Step, Table,
+    Verified, pick, ready,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -70,25 +68,16 @@ impl Table for Resident {
         Ok(ready(splits))
     }
 
-    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
-        let part = self.slice(&split.rows, scan)?;
+    fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
+        let span = rows.span();
+        let part = self.slice(&span, scan)?;
         if part.num_columns() == 0 {
             return Ok(Vec::new());
         }
         let step = batch_rows(&part, scan);
         let columns = (0..part.num_columns()).collect();
         let machine: BatchMachine = Box::new(Slices { part, at: 0, step });
-        Ok(vec![Lane { columns, machine }])
-    }
-
-    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
-        colkit_core::check_rows(rows, self.row_count())?;
-        let schema = projection.schema(&self.batch.schema())?;
-        if schema.fields().is_empty() {
-            return Ok(ready(batch_of(&schema, Vec::new(), rows.len())?));
-        }
-        let part = self.batch.project(&projection.indices(&self.batch.schema())?)?;
-        Ok(ready(take_record_batch(&part, &UInt64Array::from(rows.to_vec()))?))
+        Ok(pick(rows, vec![(span, vec![Lane { columns, machine }])]))
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {

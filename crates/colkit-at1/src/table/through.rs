@@ -2,11 +2,10 @@
 
 use super::File;
 use arrow::datatypes::SchemaRef;
-use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::drive::blocking;
 use colkit_core::{
-    Boxed, ColumnStatistics, Lane, Layout, Machine, Projection, Result, Scan, Split, Step, Table, Verified, ready,
+    Boxed, ColumnStatistics, Lane, Layout, Machine, Result, Scan, Selection, Split, Step, Table, Verified, ready,
 };
 use std::sync::Arc;
 
@@ -49,13 +48,9 @@ impl Table for Through {
         Ok(ready(splits.into_iter().map(|split| Split { ranges: Vec::new(), ..split }).collect()))
     }
 
-    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
-        let lanes = self.table.read(split, scan)?;
+    fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
+        let lanes = self.table.read(scan, rows)?;
         Ok(lanes.into_iter().map(|lane| Lane { machine: self.fed(lane.machine), ..lane }).collect())
-    }
-
-    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
-        Ok(self.fed(self.table.take(rows, projection)?))
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {

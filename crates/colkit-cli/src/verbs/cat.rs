@@ -5,8 +5,8 @@ use crate::human::{bytes, parse_range, plural, share};
 use crate::progress::Progress;
 use crate::rows::{Printing, Subject};
 use crate::{Io, Outcome};
-use colkit::plan::ReadPlan;
-use colkit::{OpenFile, Result, Scan, coalesce, drive};
+use colkit::plan::Planned;
+use colkit::{OpenFile, Result, Scan};
 use std::io::Write;
 
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
@@ -30,17 +30,19 @@ pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
 }
 
 fn print(file: &OpenFile, scan: &Scan, printing: &Printing, args: &PrintArgs, io: &mut Io) -> Result<Outcome> {
-    let planned = plan(file, scan)?;
+    let mut batches = file.scan(scan)?;
+    let planned = batches.planned();
     if args.explain {
         explain_plan(&planned, io)?;
-        explain_skipped(&planned, &plan(file, &Scan { predicate: None, ..scan.clone() })?, io)?;
+        if scan.predicate.is_some() {
+            explain_skipped(&planned, &file.planned(&Scan { predicate: None, ..scan.clone() })?, io)?;
+        }
     }
-    let batches = file.scan(scan)?;
     let mut printer = printing.start(&batches.schema(), Subject::file(file), io, scan.memory)?;
     // Rows that run over the screen are progress enough.
     let watched = args.out.is_some() || io.stdout.width.is_none();
     let progress = watched.then(|| Progress::watch(io, "reading", &[file.input().clone()], planned.bytes));
-    for batch in batches {
+    for batch in batches.by_ref() {
         printer.write(&batch?)?;
     }
     drop(progress);
@@ -49,36 +51,27 @@ fn print(file: &OpenFile, scan: &Scan, printing: &Printing, args: &PrintArgs, io
         writeln!(io.stderr, "note: {note}")?;
     }
     if args.explain {
+        if scan.predicate.is_some() {
+            explain_decoded(&batches.decoded(), io)?;
+        }
         explain_read(file, io)?;
     }
     Ok(Outcome::Yes)
 }
 
-/// What a scan is going to read.
-struct Planned {
-    splits: usize,
-    rows: u64,
-    ranges: usize,
-    bytes: u64,
-    columns: usize,
+/// Rows decoded of each column: of those that no condition looks at, only what the conditions left.
+fn explain_decoded(decoded: &[(String, u64)], io: &mut Io) -> Result<()> {
+    for (name, rows) in decoded.iter().take(MOST_COLUMNS) {
+        writeln!(io.stderr, "decode: {name:?}: {}", plural(*rows, "row"))?;
+    }
+    if decoded.len() > MOST_COLUMNS {
+        writeln!(io.stderr, "decode: and {}", plural((decoded.len() - MOST_COLUMNS) as u64, "more column"))?;
+    }
+    Ok(())
 }
 
-fn plan(file: &OpenFile, scan: &Scan) -> Result<Planned> {
-    let named = |e: colkit::Error| e.file(file.input().name());
-    let table = file.table_file().table();
-    let plan = ReadPlan::new(table.as_ref(), scan).map_err(named)?;
-    let splits = table.splits(&plan.scan).and_then(|m| drive::blocking::run(m, file.input().bytes().as_ref()));
-    let splits = splits.map_err(named)?;
-    let ranges: Vec<_> = splits.iter().flat_map(|s| s.ranges.iter().copied()).collect();
-    let ranges = coalesce(&ranges, 0);
-    Ok(Planned {
-        splits: splits.len(),
-        rows: splits.iter().map(|s| s.rows.end.saturating_sub(s.rows.start)).sum(),
-        ranges: ranges.len(),
-        bytes: ranges.iter().map(|r| r.len()).sum(),
-        columns: plan.read_schema.fields().len(),
-    })
-}
+/// So many columns are told of one by one.
+const MOST_COLUMNS: usize = 50;
 
 fn explain_plan(plan: &Planned, io: &mut Io) -> Result<()> {
     let splits = plural(plan.splits as u64, "split");

@@ -1,9 +1,10 @@
-//! Drivers bring machines the bytes they ask for. All threads, all waiting and all I/O live here.
+//! Hosts bring machines and the scan engine the bytes they ask for. All threads, all waiting and all I/O live here.
 
 pub mod blocking;
 pub mod parallel;
 #[cfg(feature = "object-store")]
 pub mod store;
+mod take;
 #[cfg(feature = "object-store")]
 mod version;
 

@@ -1,21 +1,23 @@
-//! The async driver: the same machines over an object store.
+//! The async host: the same machines and the same engine over an object store.
 //!
 //! Nothing here knows a runtime; the futures run on whichever one the store needs.
 
+use super::take::Taking;
 use super::version::{Version, changed};
 use crate::plan::ReadPlan;
 use crate::range::coalesce;
 use crate::source::{check_lengths, cut};
 use crate::{
-    Boxed, ByteRange, Class, Error, FileSource, Machine, Result, Scan, SideBySide, Source, Split, Step, Table, memory,
+    Ahead, Boxed, ByteRange, Class, Error, FileSource, Limits, Machine, Next, Projection, Result, Scan, Scanner,
+    Source, Step, Table, Task, memory,
 };
-use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::stream::{self, FuturesUnordered, Stream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{GetOptions, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -148,65 +150,211 @@ impl Remote {
         })
     }
 
-    /// Starts reading a split of `scan`, to batches of `schema`. Rows that the scan's predicate rejects may be among them.
-    pub fn start(&self, table: &dyn Table, scan: &Scan, schema: &SchemaRef, split: &Split) -> Result<SplitReader> {
-        let rows = split.rows.end.saturating_sub(split.rows.start);
-        let machine = SideBySide::new(schema.clone(), table.read(split, scan)?, rows);
-        let bytes = split.ranges.iter().map(|r| r.len()).fold(0, u64::saturating_add);
-        // A local file has a cache of its own, and what is too large is better fetched piece by piece.
-        let ahead = self.file.is_none() && bytes <= MOST_AHEAD.min(scan.memory / 4);
-        let planned = if ahead { coalesce(&split.ranges, self.gap) } else { Vec::new() };
-        Ok(SplitReader { machine, planned, fetched: Vec::new(), count: crate::ReadCount::default() })
-    }
-
-    /// Fetches all that a split is known to need, by requests that are under way at the same time.
-    pub async fn fetch_ahead(&self, reader: &mut SplitReader) -> Result<()> {
-        if reader.fetched.is_empty() && !reader.planned.is_empty() {
-            reader.fetched = self.get(&reader.planned).await?;
-            reader.counted(&reader.planned.clone());
-        }
-        Ok(())
-    }
-
-    /// The next batch of a split; `None` at its end.
-    pub async fn next_batch(&self, reader: &mut SplitReader) -> Result<Option<RecordBatch>> {
-        self.fetch_ahead(reader).await?;
-        let mut got = Vec::new();
-        loop {
-            memory::check()?;
-            match reader.machine.step(got)? {
-                Step::Ready(batch) => return Ok(batch),
-                Step::Need(ranges) => got = self.answer(reader, &ranges).await?,
-            }
-        }
-    }
-
-    async fn answer(&self, reader: &mut SplitReader, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
-        if let Ok(known) = cut(ranges, &reader.planned, &reader.fetched) {
-            return Ok(known);
-        }
-        let requests = coalesce(ranges, self.gap);
-        let parts = self.get(&requests).await?;
-        reader.counted(&requests);
-        cut(ranges, &requests, &parts)
-    }
-
-    /// All batches of a scan, in order, filtered and projected.
-    pub async fn scan(&self, table: &dyn Table, scan: &Scan) -> Result<Vec<RecordBatch>> {
-        let plan = ReadPlan::new(table, scan)?;
-        let mut batches = Vec::new();
-        for split in self.run(table.splits(&plan.scan)?).await? {
-            let mut reader = self.start(table, &plan.scan, &plan.read_schema, &split)?;
-            while let Some(batch) = self.next_batch(&mut reader).await? {
-                let batch = plan.finish(batch)?;
-                if batch.num_rows() > 0 {
-                    batches.push(batch);
+    /// All rows of a scan, in order, as they are read: within the limits, nothing gathered, and nothing read any more once the
+    /// stream is dropped.
+    pub fn scan(
+        self: Arc<Self>,
+        table: Arc<dyn Table>,
+        scan: &Scan,
+        limits: &Limits,
+    ) -> impl Stream<Item = Result<RecordBatch>> + Send + 'static + use<> {
+        let scan = Scan {
+            memory: scan.memory.min(limits.memory),
+            batch_rows: scan.batch_rows.min(limits.batch_rows),
+            ..scan.clone()
+        };
+        let most = limits.output_of(self.size());
+        let started = async move {
+            let plan = ReadPlan::new(table.as_ref(), &scan)?;
+            let splits = self.run(table.splits(&plan.scan)?).await?;
+            let ahead = self.ahead();
+            Ok::<_, Error>(Rounds::new(self, Scanner::new(table, plan, splits, ahead, most)))
+        };
+        let batches = |rounds: Rounds| {
+            stream::try_unfold(rounds, |mut rounds| async move {
+                loop {
+                    let Some(rows) = rounds.next_rows().await? else { return Ok(None) };
+                    let batch = rows.finish()?;
+                    if batch.num_rows() > 0 {
+                        return Ok(Some((batch, rounds)));
+                    }
                 }
-            }
+            })
+        };
+        stream::once(started).map_ok(batches).try_flatten()
+    }
+
+    /// These rows, in this order; rows may repeat. What comes out must fit the limits' memory.
+    pub async fn take(
+        self: &Arc<Self>,
+        table: Arc<dyn Table>,
+        rows: &[u64],
+        projection: &Projection,
+        limits: &Limits,
+    ) -> Result<RecordBatch> {
+        let mut taking = Taking::new(table.as_ref(), rows, limits)?;
+        let scan = Scan { memory: limits.memory, ..Scan::of(projection.clone()) };
+        let scanner = Scanner::of_rows(table, &scan, taking.rows(), self.ahead(), u64::MAX)?;
+        let schema = scanner.schema();
+        let mut rounds = Rounds::new(self.clone(), scanner);
+        while let Some(rows) = rounds.next_rows().await? {
+            taking.push(rows.finish()?)?;
         }
-        Ok(batches)
+        taking.finish(&schema)
+    }
+
+    /// How far to read ahead: a local file has a cache of its own.
+    pub fn ahead(&self) -> Ahead {
+        if self.is_local() { Ahead::NOT } else { Ahead { splits: 2, batches: 1, round_trip: ROUND_TRIP } }
     }
 }
+
+/// A scan over an object: in each round, all that the tasks of a split need is fetched together. While one split is being
+/// decoded, the bytes of the next are on their way.
+pub struct Rounds {
+    remote: Arc<Remote>,
+    scanner: Scanner,
+    fetching: FuturesUnordered<BoxFuture<'static, Fetched>>,
+    /// What was fetched before anything was decoded, for each split under way.
+    known: Vec<Known>,
+    count: crate::ReadCount,
+}
+
+struct Known {
+    split: u64,
+    ranges: Vec<ByteRange>,
+    bytes: Vec<Bytes>,
+}
+
+/// Tasks that wait for bytes.
+type Waiting = Vec<(Task, Vec<ByteRange>)>;
+
+struct Fetched {
+    waiting: Waiting,
+    /// What was asked of the store, and what it answered.
+    requests: Vec<ByteRange>,
+    result: Result<Vec<Bytes>>,
+    /// Whether this is all that the split is known to need.
+    planned: bool,
+}
+
+impl Rounds {
+    /// A scan of the object's table.
+    pub fn new(remote: Arc<Remote>, scanner: Scanner) -> Self {
+        let (fetching, known) = (FuturesUnordered::new(), Vec::new());
+        Rounds { remote, scanner, fetching, known, count: crate::ReadCount::default() }
+    }
+
+    /// The scan.
+    pub fn scanner(&mut self) -> &mut Scanner {
+        &mut self.scanner
+    }
+
+    /// What has been read for it so far.
+    pub fn count(&self) -> crate::ReadCount {
+        self.count
+    }
+
+    /// The next rows; `None` at the end.
+    pub async fn next_rows(&mut self) -> Result<Option<crate::Rows>> {
+        loop {
+            match self.scanner.next_rows()? {
+                Next::Rows(rows) => return Ok(Some(rows)),
+                Next::Finished => return Ok(None),
+                Next::Waiting => {}
+            }
+            let mut begun: BTreeMap<u64, Waiting> = BTreeMap::new();
+            while let Some(mut task) = self.scanner.task() {
+                match task.step(Vec::new()) {
+                    Some(needed) => begun.entry(task.split()).or_default().push((task, needed)),
+                    None => self.scanner.put_back(task),
+                }
+            }
+            for (split, waiting) in begun {
+                self.fetch(split, waiting);
+            }
+            if let Some(fetched) = self.fetching.next().await {
+                self.go_on(fetched);
+            }
+        }
+    }
+
+    /// Asks for what the tasks of a split wait for.
+    fn fetch(&mut self, split: u64, waiting: Waiting) {
+        let needed: Vec<ByteRange> = waiting.iter().flat_map(|(_, needed)| needed.iter().copied()).collect();
+        if let Some(known) = self.known.iter().find(|k| k.split == split)
+            && let Ok(bytes) = cut(&needed, &known.ranges, &known.bytes)
+        {
+            return self.feed(waiting, bytes);
+        }
+        let planned = self.scanner.planned(split);
+        let bytes = planned.iter().map(|r| r.len()).fold(0, u64::saturating_add);
+        // What is too large is better fetched piece by piece.
+        let planned = !self.remote.is_local()
+            && bytes > 0
+            && bytes <= MOST_AHEAD.min(self.scanner.plan().scan.memory / 4)
+            && self.known.iter().all(|k| k.split != split);
+        let wanted = if planned { self.scanner.planned(split) } else { &needed };
+        let (remote, requests) = (self.remote.clone(), coalesce(wanted, self.remote.gap));
+        self.fetching.push(Box::pin(async move {
+            let result = remote.get(&requests).await;
+            Fetched { waiting, requests, result, planned }
+        }));
+    }
+
+    fn go_on(&mut self, fetched: Fetched) {
+        let Fetched { waiting, requests, result, planned } = fetched;
+        let bytes = match result {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let mut error = Some(error);
+                for (mut task, _) in waiting {
+                    let failed = || Error::new(Class::Io, GENERAL, "another part of the same read failed");
+                    task.fail(error.take().unwrap_or_else(failed));
+                    self.scanner.put_back(task);
+                }
+                return;
+            }
+        };
+        self.count.requests += requests.len() as u64;
+        self.count.bytes += requests.iter().map(|r| r.len()).sum::<u64>();
+        let needed: Vec<ByteRange> = waiting.iter().flat_map(|(_, needed)| needed.iter().copied()).collect();
+        let split = waiting.first().map_or(0, |(task, _)| task.split());
+        match cut(&needed, &requests, &bytes) {
+            Ok(parts) => {
+                if planned {
+                    self.known.retain(|k| k.split + 4 > split);
+                    self.known.push(Known { split, ranges: requests, bytes });
+                }
+                self.feed(waiting, parts);
+            }
+            // The plan did not foresee it all.
+            Err(_) => {
+                self.known.push(Known { split, ranges: requests, bytes });
+                self.fetch(split, waiting);
+            }
+        }
+    }
+
+    /// Lets tasks go on with the bytes they asked for, and asks for what they need next.
+    fn feed(&mut self, waiting: Waiting, bytes: Vec<Bytes>) {
+        let mut bytes = bytes.into_iter();
+        let (mut split, mut again) = (0, Vec::new());
+        for (mut task, needed) in waiting {
+            split = task.split();
+            match task.step(bytes.by_ref().take(needed.len()).collect()) {
+                Some(needed) => again.push((task, needed)),
+                None => self.scanner.put_back(task),
+            }
+        }
+        if !again.is_empty() {
+            self.fetch(split, again);
+        }
+    }
+}
+
+/// Bytes that a store sends in the time that it takes to answer at all: a twentieth of a second at 80 MB/s.
+const ROUND_TRIP: u64 = 4 << 20;
 
 /// The code of what can only be told in a store's own words.
 const GENERAL: &str = "object_store";
@@ -243,24 +391,3 @@ fn timed_out(e: &object_store::Error) -> Option<&std::io::Error> {
 
 /// Bytes of a split at most that are fetched before its first row is decoded.
 const MOST_AHEAD: u64 = 64 << 20;
-
-/// A split that is being read.
-pub struct SplitReader {
-    machine: SideBySide,
-    /// What is fetched before anything is decoded, and its bytes once they are there.
-    planned: Vec<ByteRange>,
-    fetched: Vec<Bytes>,
-    count: crate::ReadCount,
-}
-
-impl SplitReader {
-    /// What has been read for it so far.
-    pub fn count(&self) -> crate::ReadCount {
-        self.count
-    }
-
-    fn counted(&mut self, requests: &[ByteRange]) {
-        self.count.requests += requests.len() as u64;
-        self.count.bytes += requests.iter().map(|r| r.len()).sum::<u64>();
-    }
-}

@@ -153,29 +153,35 @@ impl BoundPredicate {
         }
     }
 
-    /// For each row whether it matches; unknown is null. `position` says where in the batch a column of the table is.
+    /// For each row of a batch whether it matches; unknown is null. `position` says where in it a column of the table is.
     pub fn evaluate(&self, batch: &RecordBatch, position: &dyn Fn(usize) -> Option<usize>) -> Result<BooleanArray> {
+        self.evaluate_on(batch.num_rows(), &|index| batch.columns().get(position(index)?).cloned())
+    }
+
+    /// The same for so many rows, whose columns are found by their position in the table.
+    pub(crate) fn evaluate_on(&self, rows: usize, find: &dyn Fn(usize) -> Option<ArrayRef>) -> Result<BooleanArray> {
         let column = |index: usize| {
-            position(index)
-                .and_then(|p| batch.columns().get(p))
+            find(index)
                 .ok_or_else(|| Error::request("no_such_column", format!("the predicate's column {index} was not read")))
         };
-        let every = |answer: bool| BooleanArray::from(vec![answer; batch.num_rows()]);
-        let all = |of: &[BoundPredicate], start: bool, combine: Kleene| {
-            of.iter().try_fold(every(start), |sum, p| Ok(combine(&sum, &p.evaluate(batch, position)?)?))
+        let all = |of: &[BoundPredicate], empty: bool, combine: Kleene| {
+            let Some((first, rest)) = of.split_first() else { return Ok(BooleanArray::from(vec![empty; rows])) };
+            let first = first.evaluate_on(rows, find)?;
+            rest.iter().try_fold(first, |sum, p| Ok(combine(&sum, &p.evaluate_on(rows, find)?)?))
         };
         match self {
-            BoundPredicate::Compare { column: index, op, literal } => compare(column(*index)?, *op, literal),
+            BoundPredicate::Compare { column: index, op, literal } => compare(&column(*index)?, *op, literal),
             BoundPredicate::In { column: index, literals, denied } => {
                 let array = column(*index)?;
                 let (op, combine): (_, Kleene) = if *denied { (Op::Ne, and_kleene) } else { (Op::Eq, or_kleene) };
-                let start = constant(array, *denied);
-                literals.iter().try_fold(start, |sum, l| Ok(combine(&sum, &compare(array, op, l)?)?))
+                let Some((first, rest)) = literals.split_first() else { return Ok(constant(&array, *denied)) };
+                let first = compare(&array, op, first)?;
+                rest.iter().try_fold(first, |sum, l| Ok(combine(&sum, &compare(&array, op, l)?)?))
             }
-            BoundPredicate::Known { column: index, answer } => Ok(constant(column(*index)?, *answer)),
-            BoundPredicate::IsNull { column: index, denied: false } => Ok(is_null(column(*index)?)?),
-            BoundPredicate::IsNull { column: index, denied: true } => Ok(is_not_null(column(*index)?)?),
-            BoundPredicate::Unknown => Ok(BooleanArray::new_null(batch.num_rows())),
+            BoundPredicate::Known { column: index, answer } => Ok(constant(&column(*index)?, *answer)),
+            BoundPredicate::IsNull { column: index, denied: false } => Ok(is_null(&column(*index)?)?),
+            BoundPredicate::IsNull { column: index, denied: true } => Ok(is_not_null(&column(*index)?)?),
+            BoundPredicate::Unknown => Ok(BooleanArray::new_null(rows)),
             BoundPredicate::And(of) => all(of, true, and_kleene),
             BoundPredicate::Or(of) => all(of, false, or_kleene),
         }

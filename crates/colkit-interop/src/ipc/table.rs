@@ -5,10 +5,9 @@ use super::index::Index;
 use crate::parts::each_once;
 use crate::regions::layout;
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
-use arrow::record_batch::RecordBatch;
 use colkit_core::{
-    Boxed, ByteRange, ColumnRef, Finding, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table,
-    Verified, check_rows, ready, take_by_scan,
+    Boxed, ByteRange, ColumnRef, Finding, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Selection, Split,
+    Table, Verified, pick, ready, spans,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -101,35 +100,26 @@ impl Table for IpcTable {
         Ok(ready(splits))
     }
 
-    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
-        let rows = Scan { rows: Some(split.rows.clone()), ..scan.clone() }.row_range(self.0.rows)?;
+    fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
         let schema = scan.projection.schema(&self.0.schema)?;
-        let lanes = self.chosen(&scan.projection)?.into_iter().map(|(column, positions)| {
-            let fields = positions.iter().filter_map(|p| schema.fields().get(*p).cloned());
-            let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-            let machine = Column::new(self.0.clone(), column.index, schema, rows.clone(), scan.batch_rows);
-            Lane { columns: positions, machine: Box::new(machine) }
-        });
-        Ok(lanes.collect())
+        let chosen = self.chosen(&scan.projection)?;
+        let part = |span: Range<u64>| {
+            let lanes = chosen.iter().map(|(column, positions)| {
+                let fields = positions.iter().filter_map(|p| schema.fields().get(*p).cloned());
+                let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+                let machine = Column::new(self.0.clone(), column.index, schema, span.clone(), scan.batch_rows);
+                Lane { columns: positions.clone(), machine: Box::new(machine) }
+            });
+            (span.clone(), lanes.collect())
+        };
+        let end = |row: u64| self.0.batches_of(&(row..row + 1)).next().and_then(|b| self.0.batches.get(b));
+        let spans = spans(rows, |row| end(row).map_or(self.0.rows, |batch| batch.rows.end));
+        Ok(pick(rows, spans.into_iter().map(part).collect()))
     }
 
-    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
-        check_rows(rows, self.0.rows)?;
-        let scan = Scan { batch_rows: usize::MAX, ..Scan::of(projection.clone()) };
-        let mut wanted = rows.to_vec();
-        wanted.sort_unstable();
-        let mut pieces = Vec::new();
-        let mut rest = wanted.as_slice();
-        while let Some(first) = rest.first() {
-            let batch = self.0.batches_of(&(*first..first + 1)).next().and_then(|b| self.0.batches.get(b));
-            let end = batch.map_or(first + 1, |b| b.rows.end);
-            let (here, later) = rest.split_at(rest.partition_point(|row| *row < end));
-            let span: Range<u64> = *first..here.last().map_or(*first, |last| *last) + 1;
-            let lanes = self.read(&Split { rows: span.clone(), ranges: Vec::new() }, &scan)?;
-            pieces.push((span, lanes));
-            rest = later;
-        }
-        take_by_scan(projection.schema(&self.0.schema)?, rows, pieces)
+    fn column_bytes(&self, column: usize) -> Option<u64> {
+        let ranges = (0..self.0.batches.len()).flat_map(|batch| self.column_ranges(batch, column));
+        Some(ranges.map(|r| r.len()).fold(0, u64::saturating_add))
     }
 
     fn verify(&self) -> Result<Boxed<Verified>> {

@@ -2,10 +2,9 @@
 
 use super::rows::Rows;
 use arrow::datatypes::SchemaRef;
-use arrow::record_batch::RecordBatch;
 use colkit_core::{
-    Boxed, ByteRange, Finding, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Split, Table, Verified,
-    check_rows, ready, take_by_scan,
+    Boxed, ByteRange, Finding, Lane, Layout, Region, RegionKind, Result, Scan, Selection, Split, Table, Verified, pick,
+    ready, spans,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -48,6 +47,11 @@ impl Survey {
         Some(Piece { range: ByteRange::between(start.offset, end), rows: start.row..row, line: start.line })
     }
 
+    /// The piece that holds this row.
+    pub fn piece_of(&self, row: u64) -> Option<Piece> {
+        self.pieces(&(row..row + 1)).next_back().and_then(|index| self.piece(index))
+    }
+
     /// The pieces that hold these rows.
     pub fn pieces(&self, rows: &Range<u64>) -> Range<usize> {
         if rows.is_empty() {
@@ -86,34 +90,18 @@ impl Table for NdjsonTable {
         Ok(ready(pieces.map(|p| Split { rows: within(p.rows), ranges: vec![p.range] }).collect()))
     }
 
-    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
+    fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
         let columns = scan.projection.resolve(&self.0.schema)?;
         if columns.is_empty() {
             return Ok(Vec::new());
         }
-        let rows = Scan { rows: Some(split.rows.clone()), ..scan.clone() }.row_range(self.0.rows)?;
         let schema = scan.projection.schema(&self.0.schema)?;
-        let machine = Rows::new(self.0.clone(), schema, &columns, rows, scan);
-        Ok(vec![Lane { columns: (0..columns.len()).collect(), machine: Box::new(machine) }])
-    }
-
-    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
-        check_rows(rows, self.0.rows)?;
-        let scan = Scan::of(projection.clone());
-        let mut wanted = rows.to_vec();
-        wanted.sort_unstable();
-        let mut pieces = Vec::new();
-        let mut rest = wanted.as_slice();
-        while let Some(first) = rest.first() {
-            let piece = self.0.pieces(&(*first..first + 1)).next_back().and_then(|index| self.0.piece(index));
-            let end = piece.map_or(first + 1, |p| p.rows.end);
-            let (here, later) = rest.split_at(rest.partition_point(|row| *row < end));
-            let span = *first..here.last().map_or(*first, |last| *last) + 1;
-            let lanes = self.read(&Split { rows: span.clone(), ranges: Vec::new() }, &scan)?;
-            pieces.push((span, lanes));
-            rest = later;
-        }
-        take_by_scan(projection.schema(&self.0.schema)?, rows, pieces)
+        let part = |span: Range<u64>| {
+            let machine = Rows::new(self.0.clone(), schema.clone(), &columns, span.clone(), scan);
+            (span, vec![Lane { columns: (0..columns.len()).collect(), machine: Box::new(machine) }])
+        };
+        let spans = spans(rows, |row| self.0.piece_of(row).map_or(self.0.rows, |piece| piece.rows.end));
+        Ok(pick(rows, spans.into_iter().map(part).collect()))
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {

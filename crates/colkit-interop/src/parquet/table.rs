@@ -9,15 +9,11 @@ use super::types::Readers;
 use crate::parts::each_once;
 use crate::regions::layout;
 use ::parquet::file::metadata::ParquetMetaData;
-use arrow::array::UInt64Array;
-use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::{Schema, SchemaRef};
-use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
-use colkit_core::plan::batch_of;
 use colkit_core::{
     Boxed, ByteRange, Checksums, ColumnRef, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine,
-    Projection, Region, RegionKind, Result, Scan, SideBySide, Split, Step, Table, Verified, check_rows, ready,
+    Projection, Region, RegionKind, Result, Scan, Selection, Split, Step, Table, Verified, ready,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -241,31 +237,15 @@ impl Table for ParquetTable {
         Ok(ready(self.plan_splits(scan)?))
     }
 
-    fn read(&self, split: &Split, scan: &Scan) -> Result<Vec<Lane>> {
-        let rows = Scan { rows: Some(split.rows.clone()), ..scan.clone() }.row_range(self.row_count())?;
-        self.lanes(std::slice::from_ref(&rows), scan)
+    fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
+        self.lanes(rows.ranges(), scan)
     }
 
-    fn take(&self, rows: &[u64], projection: &Projection) -> Result<Boxed<RecordBatch>> {
-        check_rows(rows, self.row_count())?;
-        let schema = projection.schema(&self.schema)?;
-        if schema.fields().is_empty() || rows.is_empty() {
-            let columns = schema.fields().iter().map(|f| arrow::array::new_empty_array(f.data_type())).collect();
-            return Ok(ready(batch_of(&schema, columns, rows.len())?));
-        }
-        let mut wanted = rows.to_vec();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let mut runs: Vec<Range<u64>> = Vec::new();
-        for row in &wanted {
-            match runs.last_mut() {
-                Some(last) if last.end == *row => last.end += 1,
-                _ => runs.push(*row..row + 1),
-            }
-        }
-        let lanes = self.lanes(&runs, &Scan::of(projection.clone()))?;
-        let rows_in_order = SideBySide::new(schema.clone(), lanes, wanted.len() as u64);
-        Ok(Box::new(Take { schema, wanted, rows: rows.to_vec(), rows_in_order, found: Vec::new() }))
+    fn column_bytes(&self, column: usize) -> Option<u64> {
+        let leaves = self.leaves.get(column)?;
+        let chunks =
+            self.metadata().row_groups().iter().flat_map(|g| g.columns().get(leaves.clone()).unwrap_or_default());
+        Some(chunks.map(|c| u64::try_from(c.compressed_size()).unwrap_or(0)).fold(0, u64::saturating_add))
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {
@@ -343,39 +323,6 @@ fn decoded(plan: &Plan<'_>, leaves: &[usize], rows: &[Range<u64>]) -> (Vec<Range
         kept.push(before + (range.start - start)..before + (range.end - start));
     }
     (decoded, kept)
-}
-
-/// Rows that were read in order, put in the order asked for.
-struct Take {
-    schema: SchemaRef,
-    /// What is read: sorted, each row once.
-    wanted: Vec<u64>,
-    rows: Vec<u64>,
-    rows_in_order: SideBySide,
-    found: Vec<RecordBatch>,
-}
-
-impl Machine for Take {
-    type Output = RecordBatch;
-
-    fn step(&mut self, mut got: Vec<Bytes>) -> Result<Step<RecordBatch>> {
-        loop {
-            match self.rows_in_order.step(std::mem::take(&mut got))? {
-                Step::Need(ranges) => return Ok(Step::Need(ranges)),
-                Step::Ready(Some(batch)) => self.found.push(batch),
-                Step::Ready(None) => break,
-            }
-        }
-        let found = concat_batches(&self.schema, &self.found)?;
-        if found.num_rows() != self.wanted.len() {
-            return Err(Error::corrupt("row_count_mismatch", "the table ended before the last row asked for"));
-        }
-        if self.rows == self.wanted {
-            return Ok(Step::Ready(found));
-        }
-        let order = self.rows.iter().map(|r| self.wanted.partition_point(|w| w < r) as u64).collect::<Vec<_>>();
-        Ok(Step::Ready(take_record_batch(&found, &UInt64Array::from(order))?))
-    }
 }
 
 /// Checks what reading all rows does not: the magic at the start, and a page index that is not used.

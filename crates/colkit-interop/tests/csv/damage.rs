@@ -4,16 +4,21 @@
 use super::{format, in_pieces};
 use arrow::array::AsArray;
 use arrow::datatypes::Int32Type;
+use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::conformance::read_all;
 use colkit_core::drive::blocking;
-use colkit_core::{Counting, Projection, Result, Scan, Source, Split, TableFile};
+use colkit_core::{Counting, Limits, Projection, Result, Scan, Selection, Source, Table, TableFile};
 use colkit_interop::CsvOptions;
 use proptest::prelude::*;
 use std::sync::Arc;
 
 const GOOD: &str =
     "\u{feff}id,\"na\"\"me\",f,b\r\n1,Zoë,1.5,true\n-2,\"a\r\n\"\"b\"\"\",-1e3,FALSE\r\n\n3,x\"y,nan,True";
+
+fn take(table: &Arc<dyn Table>, bytes: &Bytes, rows: &[u64]) -> Result<RecordBatch> {
+    blocking::take(table.clone(), Arc::new(bytes.clone()), rows, &Projection::all(), &Limits::default(), 1)
+}
 
 /// Asks everything of a file that may be any bytes.
 fn use_everything(bytes: &Bytes, options: CsvOptions) -> Result<usize> {
@@ -24,7 +29,7 @@ fn use_everything(bytes: &Bytes, options: CsvOptions) -> Result<usize> {
     let all = read_all(&format, bytes).expect("what opened reads: every row was seen");
     assert_eq!(all.num_rows() as u64, table.row_count());
     if let Some(last) = table.row_count().checked_sub(1) {
-        let taken = blocking::run(table.take(&[last, 0], &Projection::all())?, bytes).unwrap();
+        let taken = take(&table, bytes, &[last, 0]).unwrap();
         assert_eq!(taken.slice(1, 1), all.slice(0, 1));
     }
     Ok(all.num_rows())
@@ -52,7 +57,7 @@ fn a_file_that_changes_after_opening_gives_an_error() {
     let table = blocking::run(format.open(before.len() as u64, &Default::default()), &before).unwrap();
     let code = |after: &'static [u8]| {
         assert_eq!(after.len(), before.len());
-        blocking::run(table.take(&[1], &Projection::all()).unwrap(), &Bytes::from_static(after)).unwrap_err().code()
+        take(&table, &Bytes::from_static(after), &[1]).unwrap_err().code()
     };
     assert_eq!(code(b"a,b\n1,x\nq,y\n3,z\n"), "bad_cell");
     assert_eq!(code(b"a,b\n1,x\n,yy\n3,z\n"), "bad_cell");
@@ -78,7 +83,7 @@ fn a_split_is_any_range_of_rows() {
     let text = Bytes::from(format!("a,b\n{}", (0..50).map(|i| format!("{i},x{i}\n")).collect::<String>()));
     let file = TableFile::open(format(in_pieces(16, 16)), Arc::new(text.clone()), &Default::default()).unwrap();
     let scan = Scan { batch_rows: 7, ..Scan::default() };
-    let lane = file.table().read(&Split { rows: 3..48, ranges: Vec::new() }, &scan).unwrap().pop().unwrap();
+    let lane = file.table().read(&scan, &Selection::range(3..48)).unwrap().pop().unwrap();
     let mut machine = lane.machine;
     let mut next = 3;
     while let Some(batch) = blocking::next(&mut machine, &text).unwrap() {
@@ -88,7 +93,6 @@ fn a_split_is_any_range_of_rows() {
         next += values.len() as i32;
     }
     assert_eq!(next, 48);
-    assert!(file.table().read(&Split { rows: 3..51, ranges: Vec::new() }, &scan).is_err());
 }
 
 #[test]

@@ -7,8 +7,7 @@ use super::sample::{plain, rich};
 use arrow::array::RecordBatch;
 use bytes::Bytes;
 use colkit_core::drive::blocking;
-use colkit_core::plan::ReadPlan;
-use colkit_core::{Format, Projection, ReadOptions, Result, Scan, SideBySide, WriteOptions, conformance};
+use colkit_core::{Format, Limits, Projection, ReadOptions, Result, Scan, Source, WriteOptions, conformance};
 use colkit_interop::{ArrowFile, ArrowStream, CsvFormat, IpcCompression, NdjsonFormat, Parquet, ParquetCompression};
 use std::sync::{Arc, Once, mpsc};
 use std::time::Duration;
@@ -21,15 +20,16 @@ fn use_everything(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<()> {
     table.statistics();
     table.properties();
     let last = table.row_count().checked_sub(1);
-    let _ = table.take(&last.into_iter().collect::<Vec<_>>(), &Projection::all()).map(|m| blocking::run(m, bytes));
+    let source: Arc<dyn Source> = Arc::new(bytes.clone());
+    let rows: Vec<u64> = last.into_iter().collect();
+    let _ = blocking::take(table.clone(), source.clone(), &rows, &Projection::all(), &Limits::default(), 1);
     for projection in (0..table.schema().fields().len()).map(|c| Projection::columns([c])) {
-        let plan = ReadPlan::new(table.as_ref(), &Scan::of(projection))?;
-        for split in blocking::run(table.splits(&plan.scan)?, bytes)? {
-            let Ok(lanes) = table.read(&split, &plan.scan) else { continue };
-            let rows = split.rows.end - split.rows.start;
-            let mut machine: colkit_core::BatchMachine =
-                Box::new(SideBySide::new(plan.read_schema.clone(), lanes, rows));
-            while let Ok(Some(_)) = blocking::next(&mut machine, bytes) {}
+        // After an error in one split, the others are still to be tried.
+        let scan = Scan::of(projection);
+        for split in blocking::run(table.splits(&scan)?, bytes)? {
+            let scan = Scan { rows: Some(split.rows), ..scan.clone() };
+            let Ok(batches) = blocking::scan(table.clone(), source.clone(), &scan, 1, u64::MAX) else { continue };
+            batches.for_each(drop);
         }
     }
     Ok(())

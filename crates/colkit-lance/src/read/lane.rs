@@ -1,13 +1,12 @@
 //! Scanning one field: pieces of bounded size, one after another, cut into batches.
 
 use super::LanceFile;
-use crate::rows::Rows;
 use crate::schema::{Kind, Node};
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
-use colkit_core::{Boxed, Machine, Result, Scan, Step};
+use colkit_core::{Boxed, Machine, Result, Scan, Selection, Step};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,7 +21,9 @@ pub(crate) struct Pieces {
     file: Arc<LanceFile>,
     node: Arc<Node>,
     schema: SchemaRef,
-    rows: Range<u64>,
+    rows: Selection,
+    /// Rows read so far.
+    read: u64,
     piece_rows: u64,
     /// Bytes a piece should decode to.
     piece_bytes: u64,
@@ -46,7 +47,7 @@ impl Pieces {
         file: Arc<LanceFile>,
         node: Arc<Node>,
         schema: SchemaRef,
-        rows: Range<u64>,
+        rows: Selection,
         scan: &Scan,
         memory: u64,
     ) -> Self {
@@ -58,6 +59,7 @@ impl Pieces {
             node,
             schema,
             rows,
+            read: 0,
             piece_rows,
             piece_bytes,
             batch_rows: scan.batch_rows.max(1),
@@ -68,34 +70,43 @@ impl Pieces {
         }
     }
 
-    fn start_piece(&mut self) {
-        let rows = self.piece_rows.max(1);
-        let mut end = self.rows.start.saturating_add(rows);
-        let page_end = self.page_end();
-        if self.one_page || (page_end < end.saturating_add(rows / 4) && page_end > self.rows.start + rows / 4) {
+    /// The rows of the next piece.
+    fn next_rows(&self) -> Selection {
+        let wanted = self.piece_rows.max(1);
+        let ahead = self.rows.next(self.read, wanted);
+        if !self.one_page && !self.rows.is_range() {
+            return ahead;
+        }
+        let Range { start, mut end } = ahead.span();
+        let page_end = self.page_end(start);
+        if self.one_page || (page_end < end.saturating_add(wanted / 4) && page_end > start + wanted / 4) {
             // Nothing has to be joined, and dictionaries of pages need no merging, if a piece ends with its page.
-            end = end.min(page_end).max(self.rows.start + 1);
-            if page_end < end.saturating_add(rows / 4) {
+            end = end.min(page_end).max(start + 1);
+            if page_end < end.saturating_add(wanted / 4) {
                 end = page_end;
             }
-        } else if end / ALIGNED * ALIGNED > self.rows.start {
+        } else if end < self.rows.end() && end / ALIGNED * ALIGNED > start {
             // Ending on a border leaves no chunk to be decoded twice.
             end = end / ALIGNED * ALIGNED;
         }
-        let end = end.min(self.rows.end);
-        let (file, node, rows) = (self.file.clone(), self.node.clone(), Rows::range(self.rows.start..end));
-        self.rows.start = end;
+        self.rows.part(&(start..end))
+    }
+
+    fn start_piece(&mut self) {
+        let rows = self.next_rows();
+        self.read += rows.len();
+        let (file, node) = (self.file.clone(), self.node.clone());
         self.running = Some(self.file.container.coroutine(move |io| async move { file.read(&io, &node, rows).await }));
     }
 
-    /// The first row after this piece's first row at which a page of the field ends.
-    fn page_end(&self) -> u64 {
+    /// The first row after this one at which a page of the field ends.
+    fn page_end(&self, row: u64) -> u64 {
         self.node
             .columns()
             .iter()
             .filter_map(|c| self.file.known_reader(*c))
             .filter(|r| r.length() == self.file.fields.rows)
-            .map(|r| r.page_end(self.rows.start))
+            .map(|r| r.page_end(row))
             .min()
             .unwrap_or(u64::MAX)
     }
@@ -162,7 +173,7 @@ impl Machine for Pieces {
                         self.piece(array);
                     }
                 },
-                None if self.rows.start >= self.rows.end => return Ok(Step::Ready(None)),
+                None if self.read >= self.rows.len() => return Ok(Step::Ready(None)),
                 None => self.start_piece(),
             }
         }
