@@ -235,16 +235,3 @@ fn a_flipped_bit_of_a_parquet_file_of_ours_is_found() {
         assert!(said.code == 1 || said.out == rows, "byte {place} of {}: {said:?}", good.len());
     }
 }
-
-#[test]
-fn a_small_parquet_file_cannot_claim_more_than_the_memory_allowed() {
-    let folder = Folder::new();
-    for name in ["list_levels.parquet", "list_nulls.parquet", "large_string_map.parquet"] {
-        for verb in ["cat", "verify"] {
-            let said = folder.run(&[verb, &data(&format!("malformed/{name}")), "--memory", "16M"]);
-            assert_eq!(said.code, 1, "{name}: {said:?}");
-            let text = [said.out, said.err].concat();
-            assert!(text.contains("limit_exceeded") && text.contains("--memory"), "{name}: {text}");
-        }
-    }
-}

@@ -118,6 +118,20 @@ fn empty_texts() {
     }
 }
 
+/// Lists of millions of items, and a text of gigabytes, in files of a few KB.
+#[test]
+fn parquet_pages_that_claim_much() {
+    let folder = Folder::new();
+    for name in ["list_levels.parquet", "list_nulls.parquet", "large_string_map.parquet"] {
+        let data = format!("{}/../colkit-interop/tests/data/malformed/{name}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::copy(data, folder.path(name)).unwrap();
+        for way in [&["cat"][..], &["verify"], &["convert", "-", "--to", "csv"], &["take", "--rows", "0"]] {
+            assert_eq!(ends(&folder, way, name), 1, "{way:?} {name}");
+        }
+        ends(&folder, &["head", "-n", "1"], name);
+    }
+}
+
 /// What no check foresees is stopped where it is allocated.
 #[test]
 fn the_allocator_has_the_last_word() {
