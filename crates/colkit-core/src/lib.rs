@@ -23,6 +23,7 @@ mod machine;
 pub mod memory;
 mod names;
 pub mod plan;
+pub mod pool;
 mod predicate;
 mod range;
 mod rights;
