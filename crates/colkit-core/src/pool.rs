@@ -28,7 +28,7 @@ const SMALLEST: usize = 64 << 10;
 const LARGEST: usize = 8 << 20;
 
 /// Bytes that are kept unused at most, unless [`set_most`] says another number.
-pub(crate) const MOST_HELD: usize = 64 << 20;
+pub(crate) const MOST_HELD: usize = 32 << 20;
 
 /// Buffers that nobody uses, the one that came back last at the end: it may still be in the processor's cache.
 struct Free {
@@ -100,7 +100,8 @@ fn block(bytes: usize) -> Vec<Word> {
     let words = words.next_multiple_of((words.next_power_of_two() / 8).max(1));
     let kept = {
         let mut free = free();
-        let place = free.blocks.iter().rposition(|b| (words..=2 * words).contains(&b.len()));
+        // One that is much larger would hold memory that nobody can use as long as this lives.
+        let place = free.blocks.iter().rposition(|b| (words..=words + words / 4).contains(&b.len()));
         let kept = place.and_then(|place| free.blocks.remove(place));
         free.bytes -= kept.as_ref().map_or(0, |b| b.len() * WORD);
         kept

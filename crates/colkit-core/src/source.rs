@@ -136,7 +136,9 @@ impl Source for FileSource {
         let bytes = requests.iter().map(|r| r.len()).fold(0, u64::saturating_add);
         let scattered = requests.len() > 1 && bytes / (requests.len() as u64) < SHARED_BUFFER as u64;
         let file = if scattered { self.for_scattered_reads() } else { &self.file };
-        let (probes, others) = requests.split_at(PROBES.min(requests.len()));
+        // For few requests it does not matter where they come from.
+        let probed = if requests.len() > MANY { PROBES } else { requests.len() };
+        let (probes, others) = requests.split_at(probed);
         let start = Instant::now();
         self.read_shared(file, probes, 0, &mut parts)?;
         if others.is_empty() {
@@ -160,6 +162,9 @@ const NEAR: u64 = 4 << 10;
 
 /// After so many requests it is clear whether they come from the disk.
 const PROBES: usize = 8;
+
+/// More requests than this are worth finding that out.
+const MANY: usize = 32;
 
 /// More than a small request from the page cache takes, less than one from a disk.
 const FROM_CACHE: Duration = Duration::from_micros(30);

@@ -311,7 +311,8 @@ impl Seal {
             let (checksums, _) = checksums.ok_or_else(|| changed(range).part("checksums"))?.as_chunks();
             let (here, after) = rest.split_at(rest.len().min(checksums.len() * block_bytes));
             let mut blocks = here.chunks(block_bytes);
-            let differs = |said: &[u8; 4]| crc32fast::hash(blocks.next().unwrap_or_default()) != u32::from_le_bytes(*said);
+            let differs =
+                |said: &[u8; 4]| crc32fast::hash(blocks.next().unwrap_or_default()) != u32::from_le_bytes(*said);
             if let Some(wrong) = checksums.iter().position(differs) {
                 let at = range.start() + (own.start - entries.start + wrong as u64) * BLOCK;
                 return Err(changed(ByteRange::between(at, (at + BLOCK).min(range.end()))));

@@ -195,8 +195,9 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "a list of ranges")]
     fn any_ranges_are_those_of_the_whole_group() {
-        let group = std::array::from_fn(|i| (i as u32).wrapping_mul(2_654_435_761) >> 13);
+        let group = std::array::from_fn(|i| u32::try_from(i).unwrap().wrapping_mul(2_654_435_761) >> 13);
         let (width, bytes) = pack::<u32>(&group);
         let group_of = Group::<u32>::new(width, &bytes).unwrap();
         for wanted in [vec![0..1024], vec![0..100], vec![0..3], vec![5..900], vec![0..50, 60..70, 1000..1024], vec![]] {

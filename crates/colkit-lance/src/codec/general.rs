@@ -345,6 +345,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "a list of ranges")]
     fn strides_unpack_as_any_other_block() {
         let limits = Limits::default();
         for low in 1..=5usize {
@@ -373,6 +374,7 @@ mod tests {
 
     /// Whatever is changed: what is still taken for strides unpacks to the same as by the general decoder.
     #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "a list of ranges")]
     fn changed_strides_are_seen_or_mean_the_same() {
         let limits = Limits::default();
         let values: Vec<u128> = (0..12u128).map(|i| (77 << 32) + i * 1_000_003 % 50_000).collect();

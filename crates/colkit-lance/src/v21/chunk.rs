@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
+    #[expect(clippy::single_range_in_vec_init, reason = "a list of ranges")]
     fn runs_become_their_values() {
         let lengths: Vec<u8> = (0..200u32).map(|i| [1, 3, 0, 7, 8, 9, 255, 2][i as usize % 8]).collect();
         let values: Vec<u32> = (0..200).map(|i| i * i).collect();
