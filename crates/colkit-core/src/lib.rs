@@ -24,6 +24,7 @@ pub mod memory;
 mod names;
 mod pick;
 pub mod plan;
+pub mod pool;
 mod predicate;
 mod range;
 mod rights;

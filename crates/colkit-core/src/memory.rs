@@ -5,7 +5,7 @@
 //! how much there may be ([`set_ceiling`]), and all work that grows with a file looks at that between its steps: the
 //! drivers before every step of a machine, and loops that gather much without ever asking for bytes by themselves.
 
-use crate::{Error, Result};
+use crate::{Error, Result, pool};
 use std::sync::OnceLock;
 
 struct Ceiling {
@@ -15,12 +15,16 @@ struct Ceiling {
 
 static CEILING: OnceLock<Ceiling> = OnceLock::new();
 
+/// This part of the ceiling, and no more, is kept for the next buffers while nobody uses it.
+const POOL_SHARE: u64 = 8;
+
 /// What to do about too little memory.
 pub const HINT: &str = "--memory allows more";
 
 /// From now on, reading ends with an error when `in_use` says more than `most` bytes. The first call counts.
 pub fn set_ceiling(in_use: fn() -> u64, most: u64) {
     let _ = CEILING.set(Ceiling { in_use, most });
+    pool::set_most(usize::try_from(most / POOL_SHARE).unwrap_or(usize::MAX).min(pool::MOST_HELD));
 }
 
 /// An error if more memory is in use than there may be.
@@ -29,8 +33,11 @@ pub fn check() -> Result<()> {
     match CEILING.get() {
         None => Ok(()),
         Some(ceiling) => {
-            let in_use = (ceiling.in_use)();
-            if in_use > ceiling.most { Err(exceeded(in_use, ceiling.most)) } else { Ok(()) }
+            if (ceiling.in_use)() > ceiling.most {
+                exceeded(ceiling)
+            } else {
+                Ok(())
+            }
         }
     }
 }
@@ -41,6 +48,12 @@ pub fn is_scarce() -> bool {
 }
 
 #[cold]
-fn exceeded(in_use: u64, most: u64) -> Error {
-    Error::limit("this", format!("more than {in_use} bytes of memory"), most).hint(HINT)
+fn exceeded(ceiling: &Ceiling) -> Result<()> {
+    // What is only kept can be given back.
+    pool::clear();
+    let in_use = (ceiling.in_use)();
+    if in_use <= ceiling.most {
+        return Ok(());
+    }
+    Err(Error::limit("this", format!("more than {in_use} bytes of memory"), ceiling.most).hint(HINT))
 }

@@ -1,5 +1,6 @@
 //! Where bytes come from: one narrow trait, and wrappers instead of flags.
 
+use crate::pool::Pooled;
 use crate::range::coalesce;
 use crate::{ByteRange, Error, Result};
 use bytes::Bytes;
@@ -122,52 +123,32 @@ impl Source for FileSource {
     }
 
     fn read(&self, range: ByteRange) -> Result<Bytes> {
-        let mut buffer = Vec::with_capacity(self.checked_len(range)?);
+        let mut buffer = Pooled::with_capacity(self.checked_len(range)?);
         append(&self.file, range, &mut buffer)?;
-        Ok(buffer.into())
+        Ok(buffer.into_bytes())
     }
 
     /// Small requests share a buffer: a thousand rows are thousands of requests, and a buffer for each would cost as
     /// much as reading it.
     fn read_each(&self, requests: &[ByteRange]) -> Result<Vec<Bytes>> {
         let mut parts = Vec::with_capacity(requests.len());
-        let mut rest = requests;
         // Large requests are pieces of a scan, which read-ahead helps.
         let bytes = requests.iter().map(|r| r.len()).fold(0, u64::saturating_add);
         let scattered = requests.len() > 1 && bytes / (requests.len() as u64) < SHARED_BUFFER as u64;
         let file = if scattered { self.for_scattered_reads() } else { &self.file };
-        let (start, mut asked_ahead) = (Instant::now(), requests.len() <= PROBES);
-        while let Some((first, _)) = rest.split_first() {
-            let mut bytes = self.checked_len(*first)?;
-            let mut count = 1;
-            for request in rest.iter().skip(1) {
-                let len = self.checked_len(*request)?;
-                if bytes.saturating_add(len) > SHARED_BUFFER {
-                    break;
-                }
-                bytes += len.next_multiple_of(ALIGNED);
-                count += 1;
-            }
-            let (together, others) = rest.split_at(count);
-            let mut buffer = Vec::with_capacity(bytes.saturating_add(ALIGNED));
-            let mut starts = Vec::with_capacity(count);
-            for request in together {
-                buffer.resize(buffer.len().next_multiple_of(ALIGNED), 0);
-                starts.push(buffer.len());
-                append(file, *request, &mut buffer)?;
-            }
-            if !asked_ahead && parts.len() + count >= PROBES {
-                asked_ahead = true;
-                if start.elapsed() > FROM_CACHE.saturating_mul(u32::try_from(parts.len() + count).unwrap_or(u32::MAX)) {
-                    ask_ahead(file, others);
-                }
-            }
-            let buffer = Bytes::from(buffer);
-            for (request, start) in together.iter().zip(starts) {
-                parts.push(buffer.slice(start..start + request.len_usize()?));
-            }
-            rest = others;
+        // For few requests it does not matter where they come from.
+        let probed = if requests.len() > MANY { PROBES } else { requests.len() };
+        let (probes, others) = requests.split_at(probed);
+        let start = Instant::now();
+        self.read_shared(file, probes, 0, &mut parts)?;
+        if others.is_empty() {
+            return Ok(parts);
         }
+        let from_cache = start.elapsed() <= FROM_CACHE.saturating_mul(u32::try_from(probes.len()).unwrap_or(u32::MAX));
+        if !from_cache {
+            ask_ahead(file, others);
+        }
+        self.read_shared(file, others, if from_cache { NEAR } else { 0 }, &mut parts)?;
         Ok(parts)
     }
 }
@@ -175,8 +156,15 @@ impl Source for FileSource {
 /// Requests smaller than this are read into a common buffer of at most this size.
 const SHARED_BUFFER: usize = 64 << 10;
 
+/// Requests this far apart are read in one go if they come from the page cache: copying what lies between is cheaper than
+/// another call of the system. From a disk it would be fetched in vain.
+const NEAR: u64 = 4 << 10;
+
 /// After so many requests it is clear whether they come from the disk.
 const PROBES: usize = 8;
+
+/// More requests than this are worth finding that out.
+const MANY: usize = 32;
 
 /// More than a small request from the page cache takes, less than one from a disk.
 const FROM_CACHE: Duration = Duration::from_micros(30);
@@ -188,6 +176,52 @@ impl FileSource {
     fn checked_len(&self, range: ByteRange) -> Result<usize> {
         check_inside(range, self.size)?;
         range.len_usize()
+    }
+
+    /// Reads requests, sorted and apart from each other, into buffers of at most [`SHARED_BUFFER`] bytes or one request; those
+    /// at most `gap` apart by one call.
+    fn read_shared(&self, file: &File, requests: &[ByteRange], gap: u64, parts: &mut Vec<Bytes>) -> Result<()> {
+        let mut rest = requests;
+        while let Some((first, others)) = rest.split_first() {
+            let mut bytes = self.checked_len(*first)?;
+            let mut spans = vec![*first];
+            let mut count = 1;
+            for request in others {
+                let length = self.checked_len(*request)?.next_multiple_of(ALIGNED);
+                let near = spans.last_mut().filter(|s| request.start().saturating_sub(s.end()) <= gap);
+                let between = near.as_ref().map_or(0, |s| request.start().saturating_sub(s.end()));
+                let more = length.saturating_add(usize::try_from(between).unwrap_or(usize::MAX));
+                if bytes.saturating_add(more) > SHARED_BUFFER {
+                    break;
+                }
+                bytes += more;
+                count += 1;
+                match near {
+                    Some(span) => *span = ByteRange::between(span.start(), request.end()),
+                    None => spans.push(*request),
+                }
+            }
+            let (together, others) = rest.split_at(count);
+            // A buffer of full size can be had from the pool, one of its own size must be filled with zeros first.
+            let room = if others.is_empty() { bytes } else { bytes.max(SHARED_BUFFER) };
+            let mut buffer = Pooled::with_capacity(room.saturating_add(ALIGNED));
+            let mut requested = together.iter().peekable();
+            let mut places = Vec::with_capacity(count);
+            for span in spans {
+                let padding = buffer.len().next_multiple_of(ALIGNED) - buffer.len();
+                buffer.reserve(padding);
+                buffer.advance(padding);
+                while let Some(request) = requested.next_if(|r| span.contains(**r)) {
+                    let within = usize::try_from(request.start() - span.start()).unwrap_or(usize::MAX);
+                    places.push((buffer.len().saturating_add(within), request.len_usize()?));
+                }
+                append(file, span, &mut buffer)?;
+            }
+            let buffer = buffer.into_bytes();
+            parts.extend(places.into_iter().map(|(start, length)| buffer.slice(start..start + length)));
+            rest = others;
+        }
+        Ok(())
     }
 
     /// The file without read-ahead: what lies between scattered rows would be fetched from the disk in vain, twice as
@@ -228,54 +262,34 @@ fn without_read_ahead(_: &File) -> Option<File> {
     None
 }
 
-fn append(file: &File, range: ByteRange, buffer: &mut Vec<u8>) -> Result<()> {
-    append_at(file, range.len_usize()?, range.start(), buffer).map_err(|e| match e.kind() {
+/// Reads these bytes to the end of `buffer`.
+fn append(file: &File, range: ByteRange, buffer: &mut Pooled) -> Result<()> {
+    let length = range.len_usize()?;
+    let room = buffer.room(length).get_mut(..length).unwrap_or_default();
+    fill(file, range.start(), room).map_err(|e| match e.kind() {
         std::io::ErrorKind::UnexpectedEof => short_read(range),
         _ => Error::from(e).at(range.start()),
-    })
-}
-
-/// Reads exactly `length` bytes at `offset` to the end of `buffer`.
-#[cfg(unix)]
-fn append_at(file: &File, length: usize, mut offset: u64, buffer: &mut Vec<u8>) -> std::io::Result<()> {
-    buffer.reserve(length);
-    let mut missing = length;
-    while missing > 0 {
-        let spare = buffer.spare_capacity_mut();
-        let spare = spare.get_mut(..missing).ok_or(std::io::ErrorKind::OutOfMemory)?;
-        let read = match rustix::io::pread(file, spare, offset) {
-            Ok((read, _)) => read.len(),
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(e) => return Err(e.into()),
-        };
-        if read == 0 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-        let filled = buffer.len() + read;
-        // SAFETY: `pread` has written the first `read` bytes after the length, which are within the capacity. Filling
-        // them with zeros before would be a seventh of the cost of reading a thousand rows.
-        #[expect(unsafe_code, reason = "there is no safe way to read into memory that was not filled before")]
-        unsafe {
-            buffer.set_len(filled);
-        }
-        offset += read as u64;
-        missing -= read;
-    }
+    })?;
+    buffer.advance(length);
     Ok(())
 }
 
-/// Reads exactly `length` bytes at `offset` to the end of `buffer`.
-#[cfg(windows)]
-fn append_at(file: &File, length: usize, mut offset: u64, buffer: &mut Vec<u8>) -> std::io::Result<()> {
-    let mut at = buffer.len();
-    buffer.resize(at + length, 0);
-    while let Some(rest) = buffer.get_mut(at..).filter(|r| !r.is_empty()) {
-        let n = std::os::windows::fs::FileExt::seek_read(file, rest, offset)?;
-        if n == 0 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
+/// Fills `room` with the bytes of the file from `offset` on.
+fn fill(file: &File, mut offset: u64, mut room: &mut [u8]) -> std::io::Result<()> {
+    while !room.is_empty() {
+        #[cfg(unix)]
+        let read = std::os::unix::fs::FileExt::read_at(file, room, offset);
+        #[cfg(windows)]
+        let read = std::os::windows::fs::FileExt::seek_read(file, room, offset);
+        match read {
+            Ok(0) => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                offset += read as u64;
+                room = room.get_mut(read..).unwrap_or_default();
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
         }
-        at += n;
-        offset += n as u64;
     }
     Ok(())
 }

@@ -301,19 +301,23 @@ impl Seal {
 
     /// Compares whole blocks of the file with their checksums.
     fn compare(&self, range: ByteRange, bytes: &Bytes, known: &Known) -> Result<()> {
-        let mut at = range.start();
-        let mut blocks = bytes.chunks(usize::try_from(BLOCK).unwrap_or(usize::MAX));
+        let block_bytes = usize::try_from(BLOCK).unwrap_or(usize::MAX);
         let entries = self.shape.entries(range);
+        let mut rest: &[u8] = bytes;
         for group in entries.start / FAN..entries.end.div_ceil(FAN) {
-            let checksums = self.block(known, (0, group))?;
-            for number in entries.start.max(group * FAN)..entries.end.min((group + 1) * FAN) {
-                let block = blocks.next().unwrap_or_default();
-                let here = ByteRange::between(at, at + block.len() as u64);
-                if crc32fast::hash(block) != entry(checksums, number)? {
-                    return Err(changed(here));
-                }
-                at = here.end();
+            let own = entries.start.max(group * FAN)..entries.end.min((group + 1) * FAN);
+            let place = |number: u64| usize::try_from((number - group * FAN) * ENTRY).unwrap_or(usize::MAX);
+            let checksums = self.block(known, (0, group))?.get(place(own.start)..place(own.end));
+            let (checksums, _) = checksums.ok_or_else(|| changed(range).part("checksums"))?.as_chunks();
+            let (here, after) = rest.split_at(rest.len().min(checksums.len() * block_bytes));
+            let mut blocks = here.chunks(block_bytes);
+            let differs =
+                |said: &[u8; 4]| crc32fast::hash(blocks.next().unwrap_or_default()) != u32::from_le_bytes(*said);
+            if let Some(wrong) = checksums.iter().position(differs) {
+                let at = range.start() + (own.start - entries.start + wrong as u64) * BLOCK;
+                return Err(changed(ByteRange::between(at, (at + BLOCK).min(range.end()))));
             }
+            rest = after;
         }
         Ok(())
     }

@@ -3,8 +3,8 @@
 //! The values are unsigned words of 8, 16, 32 or 64 bits; each keeps its lowest `width` bits. A group is transposed
 //! so that it can be unpacked by whole vectors; the `fastlanes` crate knows the order.
 
-use arrow::buffer::MutableBuffer;
-use bytemuck::{AnyBitPattern, NoUninit};
+use bytemuck::Pod;
+use colkit_core::pool::Pooled;
 use colkit_core::{Error, Result};
 use fastlanes::BitPacking;
 use std::borrow::Cow;
@@ -14,9 +14,7 @@ use std::ops::Range;
 pub(crate) const GROUP: usize = 1024;
 
 /// A word that can be packed.
-pub(crate) trait Word:
-    BitPacking + AnyBitPattern + NoUninit + Default + arrow::datatypes::ArrowNativeType
-{
+pub(crate) trait Word: BitPacking + Pod + Default + arrow::datatypes::ArrowNativeType {
     /// The width that a word in front of a group gives.
     fn as_width(self) -> usize;
 
@@ -99,21 +97,36 @@ impl<'a, T: Word> Group<'a, T> {
     }
 
     /// Appends the values of these ranges, all below 1024.
-    pub fn append(&self, wanted: &[Range<usize>], out: &mut MutableBuffer) {
+    pub fn append(&self, wanted: &[Range<usize>], out: &mut Pooled) {
         let count: usize = wanted.iter().map(Range::len).sum();
         // Unpacking everything costs about as much as a few dozen single values.
         if count <= 24 {
             for index in wanted.iter().cloned().flatten() {
-                out.push(self.get(index));
+                out.extend_from_slice(bytemuck::bytes_of(&self.get(index)));
             }
+            return;
+        }
+        // Values from the first on are unpacked to where they belong; what follows them is overwritten by the next group.
+        if let [range] = wanted
+            && range.start == 0
+            && let Some(room) = room_for(out)
+        {
+            self.unpack(room);
+            out.advance(range.len().min(GROUP) * size_of::<T>());
             return;
         }
         let mut all = [T::default(); GROUP];
         self.unpack(&mut all);
         for range in wanted {
-            out.extend_from_slice(all.get(range.clone()).unwrap_or_default());
+            out.extend_from_slice(bytemuck::cast_slice(all.get(range.clone()).unwrap_or_default()));
         }
     }
+}
+
+/// Room for a group at the end of `out`, if that is a place for such words.
+pub(crate) fn room_for<T: Word>(out: &mut Pooled) -> Option<&mut [T; GROUP]> {
+    let room = out.room(GROUP * size_of::<T>()).get_mut(..GROUP * size_of::<T>())?;
+    bytemuck::try_cast_slice_mut(room).ok()?.first_chunk_mut()
 }
 
 /// Packs a group to the width that its largest value needs; returns that width and the bytes.
@@ -178,6 +191,25 @@ mod tests {
             let mut all = [7; GROUP];
             Group::new(found, &bytes).unwrap().unpack(&mut all);
             assert_eq!(all, values);
+        }
+    }
+
+    #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "a list of ranges")]
+    fn any_ranges_are_those_of_the_whole_group() {
+        let group = std::array::from_fn(|i| u32::try_from(i).unwrap().wrapping_mul(2_654_435_761) >> 13);
+        let (width, bytes) = pack::<u32>(&group);
+        let group_of = Group::<u32>::new(width, &bytes).unwrap();
+        for wanted in [vec![0..1024], vec![0..100], vec![0..3], vec![5..900], vec![0..50, 60..70, 1000..1024], vec![]] {
+            // Also where a group of words cannot lie.
+            for before in [0, 3, 4] {
+                let mut out = Pooled::default();
+                out.extend_from_slice(&[7; 4][..before]);
+                group_of.append(&wanted, &mut out);
+                let expected: Vec<u8> =
+                    wanted.iter().flat_map(|r| &group[r.clone()]).flat_map(|v| v.to_le_bytes()).collect();
+                assert_eq!(out.as_slice()[before..], expected);
+            }
         }
     }
 

@@ -11,6 +11,8 @@
 //!
 //! Each value is decoded on its own: a byte below 255 stands for a symbol, 255 says that the next byte is literal.
 
+use crate::values::bad_offsets;
+use colkit_core::pool::Pooled;
 use colkit_core::{Error, Result};
 
 const TABLE_BYTES: usize = 2312;
@@ -55,53 +57,81 @@ impl SymbolTable {
         Ok(table)
     }
 
-    /// Appends what `codes` stand for. `scratch` is room that is kept from value to value.
-    pub fn decode(&self, codes: &[u8], out: &mut Vec<u8>, scratch: &mut Vec<u8>) -> Result<()> {
+    /// Appends what `codes` stand for.
+    pub fn decode(&self, codes: &[u8], out: &mut Pooled) -> Result<()> {
         if !self.compressed {
             out.extend_from_slice(codes);
             return Ok(());
         }
-        // Every symbol is written as 8 bytes, of which the next one overwrites what is too much.
-        let room = codes.len().saturating_mul(8);
-        if scratch.len() < room {
-            scratch.resize(room.next_power_of_two(), 0);
+        let (mut open, mut at) = (false, 0);
+        let room = out.room(codes.len().saturating_mul(LONGEST).saturating_add(LONGEST));
+        for code in codes {
+            at += self.decode_one(*code, &mut open, room, at)?.0;
         }
-        let mut at = 0;
-        let mut codes = codes.iter();
-        while let Some(&code) = codes.next() {
-            let place = usize::from(code);
-            let known = self.symbols.get(place).copied().zip(self.lengths.get(place).copied());
-            let (mut symbol, mut length) = known.unwrap_or_default();
-            if length == 0 {
-                if code != ESCAPE {
-                    return Err(bad_codes("a code without a symbol"));
-                }
-                let literal = codes.next().ok_or_else(|| bad_codes("an escape at the end of a value"))?;
-                (symbol, length) = (u64::from(*literal), 1);
-            }
-            if let Some(to) = scratch.get_mut(at..at + 8) {
-                to.copy_from_slice(&symbol.to_le_bytes());
-            }
-            at += usize::from(length);
-        }
-        out.extend_from_slice(scratch.get(..at).unwrap_or_default());
+        whole(open)?;
+        out.advance(at);
         Ok(())
+    }
+
+    /// Bytes that decoding so many codes may write to.
+    pub fn room(codes: usize) -> Result<usize> {
+        let room = codes.saturating_mul(LONGEST).saturating_add(BLOCK_ROOM);
+        u32::try_from(room).map_err(|_| bad_codes("more than 512 MiB in one chunk"))?;
+        Ok(room)
+    }
+
+    /// One code: how many bytes it stands for, and whether it is the literal of an escape. Every symbol is written as 8
+    /// bytes, of which the next one overwrites what is too much.
+    fn decode_one(&self, code: u8, open: &mut bool, room: &mut [u8], at: usize) -> Result<(usize, bool)> {
+        let place = usize::from(code);
+        let known = self.symbols.get(place).copied().zip(self.lengths.get(place).copied());
+        let (mut symbol, mut length) = known.unwrap_or_default();
+        let literal = std::mem::take(open);
+        if literal {
+            (symbol, length) = (u64::from(code), 1);
+        } else if length == 0 {
+            if code != ESCAPE {
+                return Err(bad_codes("a code without a symbol"));
+            }
+            *open = true;
+        }
+        if let Some(to) = room.get_mut(at..).and_then(|r| r.first_chunk_mut()) {
+            *to = symbol.to_le_bytes();
+        }
+        Ok((usize::from(length), literal))
     }
 }
 
-/// Room for decoding many values at once, kept from chunk to chunk.
+/// Where blocks of codes lie in the text, kept from chunk to chunk as memory.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    text: Vec<u8>,
-    /// Where in the text each code begins, and the end. The second half of an escape begins nowhere.
-    starts: Vec<u32>,
-    offsets: Vec<u32>,
+    blocks: Vec<Block>,
+    escapes: bool,
 }
 
-/// Codes that are decoded without looking for escapes, and the most bytes that they write to.
+/// What 8 codes have become.
+#[derive(Clone, Copy, Default)]
+struct Block {
+    /// How many bytes each stands for, that of the first in the lowest byte.
+    lengths: u64,
+    /// Where the first begins.
+    start: u32,
+    /// A bit for each that is the literal of an escape: no value begins there.
+    literals: u8,
+}
+
+/// Codes that are decoded without looking for escapes, the most bytes that one stands for, and those that a block writes to.
 const BLOCK: usize = 8;
-const BLOCK_ROOM: usize = 8 * BLOCK + 8;
-const NOWHERE: u32 = u32::MAX;
+const LONGEST: usize = 8;
+const BLOCK_ROOM: usize = LONGEST * BLOCK + LONGEST;
+
+/// A 1 in every byte.
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// Whether one of the bytes, all below 128, is 0.
+fn has_zero(bytes: u64) -> bool {
+    bytes.wrapping_sub(ONES) & (ONES << 7) != 0
+}
 
 impl SymbolTable {
     /// Whether values lie as they are.
@@ -109,95 +139,103 @@ impl SymbolTable {
         !self.compressed
     }
 
-    /// Decodes values that lie one after another, given where the first begins and where each ends (in codes, counted
-    /// from anywhere). Returns the text and the same places in it.
+    /// Appends what the codes of many values stand for, and remembers where the codes are in it, for [`Scratch::ends`].
     ///
     /// Values are short, and stopping at the end of each costs more than decoding it: so all codes are decoded in one
     /// go, and the ends are looked up afterwards.
-    pub fn decode_many<'a>(
-        &self,
-        codes: &[u8],
-        offsets: &[u32],
-        scratch: &'a mut Scratch,
-    ) -> Result<(&'a [u8], &'a [u32])> {
-        let Scratch { text, starts, offsets: places } = scratch;
-        let room = codes.len().saturating_mul(8).saturating_add(BLOCK_ROOM);
-        u32::try_from(room).map_err(|_| bad_codes("more than 512 MiB in one chunk"))?;
-        if text.len() < room {
-            text.resize(room.next_power_of_two(), 0);
-        }
-        if starts.len() <= codes.len() {
-            starts.resize(codes.len().saturating_add(1).next_power_of_two(), 0);
-        }
-        let (mut at, mut done) = (0, 0);
-        while done < codes.len() {
-            match self.decode_block(codes, done, text, at, starts) {
-                Some(end) => (at, done) = (end, done + BLOCK),
-                None => (at, done) = self.decode_one(codes, done, text, at, starts)?,
+    pub fn decode_many(&self, codes: &[u8], out: &mut Pooled, scratch: &mut Scratch) -> Result<()> {
+        let room = out.room(Self::room(codes.len())?);
+        let (blocks, rest) = codes.as_chunks::<BLOCK>();
+        scratch.blocks.clear();
+        scratch.blocks.reserve(blocks.len() + 1);
+        scratch.escapes = false;
+        let (mut at, mut open) = (0, false);
+        for codes in blocks {
+            let start = u32::try_from(at).unwrap_or(u32::MAX);
+            match self.decode_block(codes, room, at).filter(|_| !open) {
+                Some((lengths, length)) => {
+                    scratch.blocks.push(Block { lengths, start, literals: 0 });
+                    at += length;
+                }
+                None => {
+                    scratch.escapes = true;
+                    scratch.blocks.push(self.decode_slowly(codes, &mut open, room, &mut at)?);
+                }
             }
         }
-        if let Some(end) = starts.get_mut(codes.len()) {
-            *end = u32::try_from(at).unwrap_or(NOWHERE);
-        }
-        let first = offsets.first().copied().unwrap_or(0);
-        places.clear();
-        let known = starts.get(..=codes.len()).unwrap_or_default();
-        places.extend(offsets.iter().map(|o| known.get(o.wrapping_sub(first) as usize).copied().unwrap_or(NOWHERE)));
-        Ok((text.get(..at).unwrap_or_default(), places))
+        // This one is there even if it is empty: values may end where it begins.
+        scratch.blocks.push(self.decode_slowly(rest, &mut open, room, &mut at)?);
+        scratch.escapes |= rest.contains(&ESCAPE);
+        whole(open)?;
+        out.advance(at);
+        Ok(())
     }
 
-    /// The next 8 codes, unless there are fewer, or one is an escape or stands for nothing. Returns where they end.
+    /// 8 codes: their lengths, and the sum of these; `None` if one is an escape or stands for nothing.
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "a byte is an index into 256 entries, and `& 63` one into 72 - 8")]
-    fn decode_block(&self, codes: &[u8], done: usize, text: &mut [u8], at: usize, starts: &mut [u32]) -> Option<usize> {
-        let codes: &[u8; BLOCK] = codes.get(done..)?.first_chunk()?;
-        let text: &mut [u8; BLOCK_ROOM] = text.get_mut(at..)?.first_chunk_mut()?;
-        let starts: &mut [u32; BLOCK] = starts.get_mut(done..)?.first_chunk_mut()?;
-        let base = u32::try_from(at).ok()?;
-        let (mut place, mut known) = (0usize, true);
-        for (code, start) in codes.iter().zip(starts) {
+    fn decode_block(&self, codes: &[u8; BLOCK], room: &mut [u8], at: usize) -> Option<(u64, usize)> {
+        let room: &mut [u8; BLOCK_ROOM] = room.get_mut(at..)?.first_chunk_mut()?;
+        let (mut place, mut lengths) = (0usize, 0);
+        for (i, code) in codes.iter().enumerate() {
             let code = usize::from(*code);
-            // Every symbol is written as 8 bytes, of which the next one overwrites what is too much.
-            text[place & 63..][..8].copy_from_slice(&self.symbols[code].to_le_bytes());
-            *start = base + u32::try_from(place).ok()?;
-            known &= self.lengths[code] > 0;
-            place += usize::from(self.lengths[code]);
+            room[place & 63..][..LONGEST].copy_from_slice(&self.symbols[code].to_le_bytes());
+            let length = self.lengths[code];
+            lengths |= u64::from(length) << (8 * i);
+            place += usize::from(length);
         }
-        known.then_some(at + place)
+        (!has_zero(lengths)).then_some((lengths, place))
     }
 
-    /// One code, with its literal if it is an escape. Returns where it ends, in the text and in the codes.
-    fn decode_one(
-        &self,
-        codes: &[u8],
-        done: usize,
-        text: &mut [u8],
-        at: usize,
-        starts: &mut [u32],
-    ) -> Result<(usize, usize)> {
-        let code = codes.get(done).copied().unwrap_or(ESCAPE);
-        let place = usize::from(code);
-        let known = self.symbols.get(place).copied().zip(self.lengths.get(place).copied());
-        let (mut symbol, mut length) = known.unwrap_or_default();
-        let mut used = 1;
-        if let Some(start) = starts.get_mut(done) {
-            *start = u32::try_from(at).unwrap_or(NOWHERE);
+    /// At most 8 codes, with escapes.
+    fn decode_slowly(&self, codes: &[u8], open: &mut bool, room: &mut [u8], at: &mut usize) -> Result<Block> {
+        let mut block = Block { start: u32::try_from(*at).unwrap_or(u32::MAX), ..Block::default() };
+        for (i, code) in codes.iter().enumerate() {
+            let (length, literal) = self.decode_one(*code, open, room, *at)?;
+            block.lengths |= (length as u64) << (8 * i);
+            block.literals |= u8::from(literal) << i;
+            *at += length;
         }
-        if length == 0 {
-            if code != ESCAPE {
-                return Err(bad_codes("a code without a symbol"));
-            }
-            let literal = codes.get(done + 1).ok_or_else(|| bad_codes("an escape at the end of a value"))?;
-            if let Some(start) = starts.get_mut(done + 1) {
-                *start = NOWHERE;
-            }
-            (symbol, length, used) = (u64::from(*literal), 1, 2);
-        }
-        if let Some(to) = text.get_mut(at..at + 8) {
-            to.copy_from_slice(&symbol.to_le_bytes());
-        }
-        Ok((at + usize::from(length), done + used))
+        Ok(block)
     }
+}
+
+impl Scratch {
+    /// Where each value ends in what was appended, given where the first begins in the codes and where each ends (counted from
+    /// anywhere).
+    pub fn ends<'a>(
+        &'a self,
+        codes: &[u8],
+        offsets: &'a [u32],
+    ) -> Result<impl ExactSizeIterator<Item = u32> + use<'a>> {
+        let (first, ends) = offsets.split_first().ok_or_else(bad_offsets)?;
+        let place = move |end: &u32| {
+            let code = end.wrapping_sub(*first) as usize;
+            (self.blocks.get(code / BLOCK).copied().unwrap_or_default(), code % BLOCK)
+        };
+        let inside = |end: &u32| {
+            let (block, within) = place(end);
+            block.literals >> within & 1 == 1
+        };
+        let last = ends.last().unwrap_or(first);
+        if !crate::values::ascends(offsets)
+            || (last - first) as usize != codes.len()
+            || (self.escapes && ends.iter().any(inside))
+        {
+            return Err(bad_offsets());
+        }
+        Ok(ends.iter().map(move |end| {
+            let (block, within) = place(end);
+            // The product has the sum of all bytes in its highest byte; the mask keeps those before the end.
+            let before = block.lengths & ((1 << (8 * within)) - 1);
+            block.start + u32::try_from(before.wrapping_mul(ONES) >> 56).unwrap_or(0)
+        }))
+    }
+}
+
+/// An error if an escape has no literal.
+fn whole(open: bool) -> Result<()> {
+    if open { Err(bad_codes("an escape at the end of a value")) } else { Ok(()) }
 }
 
 /// Bytes of values that a symbol table is made from.
@@ -258,44 +296,57 @@ mod tests {
     #[test]
     fn symbols_and_literals() {
         let symbols = SymbolTable::parse(&table(1)).unwrap();
-        let mut out = b">".to_vec();
-        let scratch = &mut Vec::new();
-        symbols.decode(&[0, 1, 255, b'o', 0], &mut out, scratch).unwrap();
-        assert_eq!(out, b">hello wohello");
-        assert_eq!(symbols.decode(&[2], &mut out, scratch).unwrap_err().code(), "bad_compressed_data");
-        assert_eq!(symbols.decode(&[255], &mut out, scratch).unwrap_err().code(), "bad_compressed_data");
-        let mut raw = Vec::new();
-        SymbolTable::parse(&table(0)).unwrap().decode(&[0, 255], &mut raw, scratch).unwrap();
-        assert_eq!(raw, [0, 255]);
+        let mut out = Pooled::default();
+        out.extend_from_slice(b">");
+        symbols.decode(&[0, 1, 255, b'o', 0], &mut out).unwrap();
+        assert_eq!(out.as_slice(), b">hello wohello");
+        assert_eq!(symbols.decode(&[2], &mut out).unwrap_err().code(), "bad_compressed_data");
+        assert_eq!(symbols.decode(&[255], &mut out).unwrap_err().code(), "bad_compressed_data");
+        let mut raw = Pooled::default();
+        SymbolTable::parse(&table(0)).unwrap().decode(&[0, 255], &mut raw).unwrap();
+        assert_eq!(raw.as_slice(), [0, 255]);
+    }
+
+    fn decode_many(symbols: &SymbolTable, codes: &[u8], offsets: &[u32]) -> Result<(Vec<u8>, Vec<u32>)> {
+        let (mut out, mut scratch) = (Pooled::default(), Scratch::default());
+        symbols.decode_many(codes, &mut out, &mut scratch)?;
+        let ends = scratch.ends(codes, offsets)?.collect();
+        Ok((out.as_slice().to_vec(), ends))
     }
 
     #[test]
     #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
     fn many_values_decode_as_one_by_one() {
         let symbols = SymbolTable::parse(&table(1)).unwrap();
-        let values: Vec<Vec<u8>> = (0..300usize)
-            .map(|i| {
-                (0..i % 13)
-                    .flat_map(|j| if (i * 7 + j) % 11 == 0 { vec![255, b'x'] } else { vec![(j % 2) as u8] })
-                    .collect()
-            })
-            .collect();
-        let mut offsets = vec![5u32];
-        values.iter().for_each(|v| offsets.push(offsets.last().unwrap() + v.len() as u32));
-        let (mut expected, mut ends) = (Vec::new(), vec![0]);
-        for value in &values {
-            symbols.decode(value, &mut expected, &mut Vec::new()).unwrap();
-            ends.push(expected.len() as u32);
+        // Without escapes, with some, and with 255 as their literal.
+        for (often, literal) in [(usize::MAX, b'x'), (11, b'x'), (3, 255)] {
+            let values: Vec<Vec<u8>> = (0..300usize)
+                .map(|i| {
+                    (0..i % 13)
+                        .flat_map(|j| if (i * 7 + j) % often == 1 { vec![255, literal] } else { vec![(j % 2) as u8] })
+                        .collect()
+                })
+                .collect();
+            let mut offsets = vec![5u32];
+            values.iter().for_each(|v| offsets.push(offsets.last().unwrap() + v.len() as u32));
+            let (mut expected, mut ends) = (Pooled::default(), Vec::new());
+            for value in &values {
+                symbols.decode(value, &mut expected).unwrap();
+                ends.push(expected.len() as u32);
+            }
+            let codes = values.concat();
+            assert_eq!(decode_many(&symbols, &codes, &offsets).unwrap(), (expected.as_slice().to_vec(), ends));
+            // A value that ends within an escape ends nowhere.
+            if let Some(escape) = codes.iter().position(|c| *c == 255) {
+                let offsets = [0, escape as u32 + 1, codes.len() as u32];
+                assert_eq!(decode_many(&symbols, &codes, &offsets).unwrap_err().code(), "bad_offsets");
+            }
+            for bad in [&[0, 1][..], &[0, codes.len() as u32 + 1], &[0, 9, 8, codes.len() as u32], &[]] {
+                assert_eq!(decode_many(&symbols, &codes, bad).unwrap_err().code(), "bad_offsets");
+            }
         }
-        let mut scratch = Scratch::default();
-        let codes = values.concat();
-        assert_eq!(symbols.decode_many(&codes, &offsets, &mut scratch).unwrap(), (&expected[..], &ends[..]));
-        // A value that ends within an escape ends nowhere.
-        let escape = codes.iter().position(|c| *c == 255).unwrap() as u32;
-        let (_, places) = symbols.decode_many(&codes, &[0, escape + 1], &mut scratch).unwrap();
-        assert_eq!(places, [0, NOWHERE]);
-        for bad in [&[0, 1, 2][..], &[0, 0, 0, 0, 0, 0, 0, 2], &[255], &[0, 255]] {
-            let error = symbols.decode_many(bad, &[0, bad.len() as u32], &mut scratch).unwrap_err();
+        for bad in [&[0, 1, 2][..], &[0, 0, 0, 0, 0, 0, 0, 2], &[255], &[0, 255], &[0, 0, 0, 0, 0, 0, 0, 255]] {
+            let error = decode_many(&symbols, bad, &[0, bad.len() as u32]).unwrap_err();
             assert_eq!(error.code(), "bad_compressed_data");
         }
     }
@@ -305,13 +356,13 @@ mod tests {
         let values: Vec<String> = (0..2000).map(|i| format!("https://example.org/{i}/index.html")).collect();
         let compressor = Compressor::train(values.len(), |i| values[i].as_bytes());
         let symbols = SymbolTable::parse(&compressor.table()).unwrap();
-        let (mut out, mut codes) = (Vec::new(), Vec::new());
+        let (mut out, mut codes) = (Pooled::default(), Vec::new());
         for value in &values {
             let from = codes.len();
             compressor.append(value.as_bytes(), &mut codes);
-            symbols.decode(&codes[from..], &mut out, &mut Vec::new()).unwrap();
+            symbols.decode(&codes[from..], &mut out).unwrap();
         }
-        assert_eq!(out, values.concat().as_bytes());
+        assert_eq!(out.as_slice(), values.concat().as_bytes());
         assert!(codes.len() * 2 < out.len());
         assert!(SymbolTable::parse(&Compressor::train(0, |_| b"").table()).is_ok());
     }

@@ -51,7 +51,7 @@ impl Pieces {
         scan: &Scan,
         memory: u64,
     ) -> Self {
-        let piece_bytes = memory.clamp(64 << 10, (scan.batch_bytes as u64).max(64 << 10));
+        let piece_bytes = memory.min(scan.batch_bytes as u64).clamp(SMALLEST_PIECE, LARGEST_PIECE);
         let piece_rows = first_piece(&file, &node, piece_bytes);
         let one_page = has_dictionary(&node);
         Pieces {
@@ -126,6 +126,11 @@ impl Pieces {
 fn has_dictionary(node: &Node) -> bool {
     matches!(node.field.data_type(), DataType::Dictionary(..)) || node.children.iter().any(has_dictionary)
 }
+
+/// Bytes that a piece decodes to: so few that they are still in the processor's cache when the next step looks at them, and
+/// not so few that starting a piece counts.
+const SMALLEST_PIECE: u64 = 64 << 10;
+const LARGEST_PIECE: u64 = 1 << 20;
 
 /// Rows of a piece at most, however narrow.
 const MOST_ROWS: u64 = 1 << 20;

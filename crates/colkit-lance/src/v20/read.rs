@@ -13,10 +13,11 @@ use crate::packed::split_records;
 use crate::rows::Rows;
 use crate::values::{Values, Variable, bad_offsets, bad_values, bits_of, byte_width, wrong_type};
 use arrow::array::{Array as _, ArrayRef, BooleanBufferBuilder, UInt64Array, make_array};
-use arrow::buffer::{Buffer, MutableBuffer, NullBuffer};
+use arrow::buffer::{Buffer, NullBuffer};
 use arrow::compute::{CastOptions, TakeOptions, cast_with_options, take};
 use arrow::datatypes::DataType;
 use bytes::Bytes;
+use colkit_core::pool::Pooled;
 use colkit_core::{ByteRange, Error, Limits, Result};
 use std::ops::Range;
 use std::sync::Arc;
@@ -150,7 +151,7 @@ impl Reader {
                 let parts = self.parts(*buffer, &rows, |r| {
                     Ok(times(r.start, width as u64)? / 8..times(r.end, width as u64)?.div_ceil(8))
                 });
-                let mut data = MutableBuffer::new(0);
+                let mut data = Pooled::default();
                 for (range, bytes) in rows.ranges().iter().zip(parts?.await?) {
                     let skip = (range.start % 8).wrapping_mul(width as u64) % 8;
                     let values = (0..range.end - range.start).map(|i| skip + i * width as u64);
@@ -167,7 +168,7 @@ impl Reader {
                     let groups = r.start / GROUP as u64..r.end.div_ceil(GROUP as u64);
                     Ok(times(groups.start, group_bytes)?..times(groups.end, group_bytes)?)
                 });
-                let mut data = MutableBuffer::new(0);
+                let mut data = Pooled::default();
                 for (range, bytes) in rows.ranges().iter().zip(parts?.await?) {
                     match bits {
                         8 => unpack::<u8>(*width, range, &bytes, &mut data)?,
@@ -260,7 +261,7 @@ impl Reader {
             Some(whole) => whole,
             None => scheme.decompress(&self.io.read_one(buffer).await?, &self.context.limits)?,
         };
-        let mut data = MutableBuffer::new(0);
+        let mut data = Pooled::default();
         for range in rows.ranges() {
             let bytes = times(range.start, width as u64)?..times(range.end, width as u64)?;
             let part = usize::try_from(bytes.start).ok().zip(usize::try_from(bytes.end).ok());
@@ -282,7 +283,7 @@ impl Reader {
         let items = self.read(node, rows, &DataType::UInt8).await?;
         match items.content {
             Content::Values(Values::Shared { data, .. }) => Ok(data),
-            Content::Values(Values::Fixed { data, .. }) => Ok(data.into()),
+            Content::Values(Values::Fixed { data, .. }) => Ok(data.into_buffer()),
             _ => Err(Error::corrupt("wrong_encoding", "expected values of whole bytes")),
         }
     }
@@ -332,10 +333,10 @@ impl Reader {
                 variable.extend(&data, 0, ends)?;
             }
             Some(table) => {
-                let (mut rest, mut scratch): (&[u8], _) = (&data, Vec::new());
+                let mut rest: &[u8] = &data;
                 for length in &spans.lengths {
                     let (codes, after) = rest.split_at_checked(size(*length)?).ok_or_else(bad_offsets)?;
-                    table.decode(codes, &mut variable.data, &mut scratch)?;
+                    table.decode(codes, &mut variable.data)?;
                     variable.end_value()?;
                     rest = after;
                 }
@@ -422,7 +423,7 @@ fn bits_at(bytes: &[u8], at: u64, width: usize, signed: bool) -> Result<u64> {
 }
 
 /// Appends the values of `range` out of the groups that contain it.
-fn unpack<T: Word>(width: usize, range: &Range<u64>, bytes: &[u8], out: &mut MutableBuffer) -> Result<()> {
+fn unpack<T: Word>(width: usize, range: &Range<u64>, bytes: &[u8], out: &mut Pooled) -> Result<()> {
     let mut at = range.start;
     for group in bytes.chunks(Group::<T>::bytes(width)) {
         let first = at / GROUP as u64 * GROUP as u64;

@@ -6,9 +6,9 @@ use crate::codec::bitpack::{GROUP, Group, Word, words};
 use crate::packed::plain_array;
 use crate::values::{Values, Variable, byte_width, fixed_width, wrong_type};
 use arrow::array::ArrayRef;
-use arrow::buffer::MutableBuffer;
 use arrow::datatypes::DataType;
 use bytes::Bytes;
+use colkit_core::pool::Pooled;
 use colkit_core::{Error, Limits, Result};
 
 fn unknown(encoding: &Compressive) -> Error {
@@ -38,9 +38,9 @@ pub(super) fn levels(
             out.extend_from_slice(group.get(..count).ok_or_else(|| wrong_count(count, GROUP))?);
         }
         Compressive::OutOfLine { bits: 16, width } => {
-            let mut values = MutableBuffer::new(0);
+            let mut values = Pooled::default();
             out_of_line::<u16>(*width, bytes, count, &mut values)?;
-            out.extend_from_slice(values.typed_data());
+            out.extend_from_slice(&words::<u16>(values.as_slice()));
         }
         Compressive::Rle { bits: 16 } => {
             let before = out.len();
@@ -70,7 +70,7 @@ fn run_parts(bytes: &[u8]) -> Result<(&[u8], &[u8])> {
 
 /// Appends `count` values of groups that are packed to one width. The last group is packed too, or lies as it is if
 /// that is not longer: only the length of the buffer tells.
-fn out_of_line<T: Word>(width: usize, bytes: &[u8], count: usize, out: &mut MutableBuffer) -> Result<()> {
+fn out_of_line<T: Word>(width: usize, bytes: &[u8], count: usize, out: &mut Pooled) -> Result<()> {
     let group_bytes = Group::<T>::bytes(width);
     let (whole, rest) = (count / GROUP, count % GROUP);
     let (packed, tail) = bytes
@@ -80,7 +80,7 @@ fn out_of_line<T: Word>(width: usize, bytes: &[u8], count: usize, out: &mut Muta
     let mut at = 0;
     for _ in 0..whole {
         Group::<T>::new(width, packed.get(at..).unwrap_or_default())?.unpack(&mut group);
-        out.extend_from_slice(&group);
+        out.extend_from_slice(bytemuck::cast_slice(&group));
         at += group_bytes;
         if width == 0 && out.len() > bytes.len().saturating_mul(GROUP).max(1 << 24) {
             return Err(wrong_count(count, out.len()));
@@ -92,7 +92,7 @@ fn out_of_line<T: Word>(width: usize, bytes: &[u8], count: usize, out: &mut Muta
             out.extend_from_slice(tail);
         } else {
             Group::<T>::new(width, tail)?.unpack(&mut group);
-            out.extend_from_slice(group.get(..rest).unwrap_or_default());
+            out.extend_from_slice(bytemuck::cast_slice(group.get(..rest).unwrap_or_default()));
         }
     }
     Ok(())
@@ -118,7 +118,7 @@ pub(super) fn array(
             plain_array(data.into(), data_type, count)
         }
         Compressive::Inline { bits } | Compressive::OutOfLine { bits, .. } => {
-            let mut data = MutableBuffer::new(0);
+            let mut data = Pooled::default();
             match bits {
                 8 => packed::<u8>(encoding, bytes, count, &mut data)?,
                 16 => packed::<u16>(encoding, bytes, count, &mut data)?,
@@ -134,7 +134,7 @@ pub(super) fn array(
     }
 }
 
-fn packed<T: Word>(encoding: &Compressive, bytes: &[u8], count: usize, out: &mut MutableBuffer) -> Result<()> {
+fn packed<T: Word>(encoding: &Compressive, bytes: &[u8], count: usize, out: &mut Pooled) -> Result<()> {
     match encoding {
         Compressive::OutOfLine { width, .. } => out_of_line::<T>(*width, bytes, count, out),
         _ if count > GROUP => Err(wrong_count(count, GROUP)),

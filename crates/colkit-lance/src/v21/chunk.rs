@@ -4,10 +4,11 @@ use super::compressive::Compressive;
 use crate::bytes_at::{size, slice_at, uint_at};
 use crate::codec::bitpack::{GROUP, Group, Word, words};
 use crate::codec::fsst::SymbolTable;
+use crate::codec::general::{Scheme, Strides};
 use crate::values::{Values, Variable, bad_offsets, bits_of, byte_width};
 use arrow::array::BooleanBufferBuilder;
-use arrow::buffer::MutableBuffer;
 use arrow::datatypes::DataType;
+use colkit_core::pool::Pooled;
 use colkit_core::{Error, Limits, Result};
 use std::ops::Range;
 
@@ -51,7 +52,7 @@ fn buffer<'a>(buffers: &[&'a [u8]], index: usize) -> Result<&'a [u8]> {
     })
 }
 
-/// Appends the values of `wanted`, ranges below `count`, in order.
+/// Appends the values of `wanted`, ranges below `count`, in order. `unpacked` is memory that is kept from chunk to chunk.
 pub(super) fn append(
     encoding: &Compressive,
     buffers: &[&[u8]],
@@ -59,6 +60,7 @@ pub(super) fn append(
     wanted: &[Range<usize>],
     out: &mut Values,
     limits: &Limits,
+    unpacked: &mut Pooled,
 ) -> Result<()> {
     match (encoding, out) {
         (Compressive::Flat { bits: 1 }, Values::Bits(out)) => append_bits(buffer(buffers, 0)?, wanted, out),
@@ -98,10 +100,20 @@ pub(super) fn append(
         }
         (Compressive::General { scheme, inner }, out) => {
             // Only the first buffer is compressed.
-            let unpacked = scheme.decompress(buffer(buffers, 0)?, limits)?;
-            let mut inner_buffers: Vec<&[u8]> = vec![&unpacked];
+            let packed = buffer(buffers, 0)?;
+            if let (Compressive::Flat { bits: bits @ 2.. }, Values::Fixed { data, .. }) = (inner.as_ref(), &mut *out)
+                && append_unpacked(*scheme, packed, byte_width(*bits)?, count, wanted, data, limits)?
+            {
+                return Ok(());
+            }
+            let mut kept = std::mem::take(unpacked);
+            kept.clear();
+            scheme.append(packed, limits, &mut kept)?;
+            let mut inner_buffers: Vec<&[u8]> = vec![kept.as_slice()];
             inner_buffers.extend(buffers.iter().skip(1));
-            append(inner, &inner_buffers, count, wanted, out, limits)
+            append(inner, &inner_buffers, count, wanted, out, limits, unpacked)?;
+            *unpacked = kept;
+            Ok(())
         }
         (
             Compressive::FixedSizeList { dimension, has_validity, inner },
@@ -117,7 +129,7 @@ pub(super) fn append(
                 append_bits(buffer(buffers, 0)?, &item_ranges, valid)?;
             }
             let rest = buffers.get(usize::from(*has_validity)..).unwrap_or_default();
-            append(inner, rest, count.saturating_mul(dimension), &item_ranges, items, limits)?;
+            append(inner, rest, count.saturating_mul(dimension), &item_ranges, items, limits, unpacked)?;
             *rows += wanted.iter().map(Range::len).sum::<usize>();
             Ok(())
         }
@@ -135,7 +147,7 @@ fn append_bits(bytes: &[u8], wanted: &[Range<usize>], out: &mut BooleanBufferBui
     Ok(())
 }
 
-fn append_plain(bytes: &[u8], width: usize, wanted: &[Range<usize>], out: &mut MutableBuffer) -> Result<()> {
+fn append_plain(bytes: &[u8], width: usize, wanted: &[Range<usize>], out: &mut Pooled) -> Result<()> {
     for range in wanted {
         let at = range.start.saturating_mul(width);
         out.extend_from_slice(slice_at(bytes, at, range.len().saturating_mul(width))?);
@@ -143,43 +155,79 @@ fn append_plain(bytes: &[u8], width: usize, wanted: &[Range<usize>], out: &mut M
     Ok(())
 }
 
+/// Appends compressed values without unpacking them elsewhere first; false if that cannot be done.
+fn append_unpacked(
+    scheme: Scheme,
+    packed: &[u8],
+    width: usize,
+    count: usize,
+    wanted: &[Range<usize>],
+    out: &mut Pooled,
+    limits: &Limits,
+) -> Result<bool> {
+    if scheme == Scheme::Lz4
+        && width == 16
+        && let Some(strides) = Strides::new(packed, count)
+        && strides.append(wanted, out)
+    {
+        return Ok(true);
+    }
+    let all = matches!(wanted, [all] if *all == (0..count));
+    let straight = all && scheme.claim(packed) == (count as u64).checked_mul(width as u64);
+    if straight {
+        scheme.append(packed, limits, out)?;
+    }
+    Ok(straight)
+}
+
 /// A chunk may end inside its last run, so what the runs hold beyond the wanted values is ignored.
-fn append_runs<T: Word>(values: &[u8], lengths: &[u8], wanted: &[Range<usize>], out: &mut MutableBuffer) -> Result<()> {
+fn append_runs<T: Word>(values: &[u8], lengths: &[u8], wanted: &[Range<usize>], out: &mut Pooled) -> Result<()> {
     let values = words::<T>(values);
     let mut runs = values.iter().zip(lengths);
-    let (mut value, mut start, mut end) = (T::default(), 0usize, 0usize);
+    let (mut value, mut end) = (T::default(), 0usize);
     for range in wanted {
+        let bytes = range.len().saturating_mul(size_of::<T>());
+        let room = out.room(bytes.saturating_add(SHORT_RUN * size_of::<T>()));
+        let Ok(room) = bytemuck::try_cast_slice_mut::<u8, T>(whole_words::<T>(room)) else { return Err(mismatch()) };
         let mut at = range.start;
         while at < range.end {
             while end <= at {
                 let Some((next, length)) = runs.next() else {
                     return Err(Error::corrupt("bad_chunk", format!("the runs end at value {end} of {}", range.end)));
                 };
-                (value, start) = (*next, end);
+                value = *next;
                 end += usize::from(*length);
             }
             let upto = end.min(range.end);
-            debug_assert!(start <= at);
-            out.extend((at..upto).map(|_| value));
+            let (place, length) = (at - range.start, upto - at);
+            // Most runs are short, and writing a few values too many is faster than counting: the next run is written over
+            // them.
+            match room.get_mut(place..).and_then(|r| r.first_chunk_mut::<SHORT_RUN>()) {
+                Some(few) if length <= SHORT_RUN => *few = [value; SHORT_RUN],
+                _ => room.get_mut(place..place + length).unwrap_or_default().fill(value),
+            }
             at = upto;
         }
+        out.advance(bytes);
     }
     Ok(())
 }
 
+/// Values that are written at once for a run of fewer.
+const SHORT_RUN: usize = 8;
+
+/// As much of the room as is whole words.
+fn whole_words<T>(room: &mut [u8]) -> &mut [u8] {
+    let bytes = room.len() / size_of::<T>() * size_of::<T>();
+    room.get_mut(..bytes).unwrap_or_default()
+}
+
 /// Byte `j` of value `i` is at `j * count + i`.
-fn append_split(
-    bytes: &[u8],
-    width: usize,
-    count: usize,
-    wanted: &[Range<usize>],
-    out: &mut MutableBuffer,
-) -> Result<()> {
+fn append_split(bytes: &[u8], width: usize, count: usize, wanted: &[Range<usize>], out: &mut Pooled) -> Result<()> {
     let bytes = slice_at(bytes, 0, count.saturating_mul(width))?;
     for range in wanted {
-        let from = out.len();
-        out.resize(from + range.len() * width, 0);
-        let mut target = out.as_slice_mut().get_mut(from..).unwrap_or_default();
+        let length = range.len().saturating_mul(width);
+        let mut target = out.room(length).get_mut(..length).unwrap_or_default();
         let streams = bytes.chunks_exact(count.max(1)).map(|stream| slice_at(stream, range.start, range.len()));
         let mut streams = streams.collect::<Result<Vec<_>>>()?;
         let woven = match width {
@@ -193,6 +241,7 @@ fn append_split(
                 *to = *byte;
             }
         }
+        out.advance(length);
     }
     Ok(())
 }
@@ -249,12 +298,7 @@ fn append_variable(
                 let used = between(bytes, &offsets)?;
                 match fsst.filter(|table| !table.is_raw()) {
                     None => out.extend_small(used, &offsets)?,
-                    Some(table) => {
-                        let mut scratch = std::mem::take(&mut out.scratch);
-                        let (text, offsets) = table.decode_many(used, &offsets, &mut scratch)?;
-                        out.extend_small(text, offsets)?;
-                        out.scratch = scratch;
-                    }
+                    Some(table) => out.extend_decoded(table, used, &offsets)?,
                 }
             }
             _ => {
@@ -283,11 +327,11 @@ fn append_values(
     let last = offsets.clone().next_back().unwrap_or(first);
     let used = bytes.get(size(first)?..size(last)?).ok_or_else(bad_offsets)?;
     let Some(table) = fsst else { return out.extend(used, first, offsets) };
-    let (mut from, mut scratch) = (first, Vec::new());
+    let mut from = first;
     for end in offsets {
         let value = end.checked_sub(from).and_then(|len| Some((from.checked_sub(first)?, len)));
         let (start, length) = value.ok_or_else(bad_offsets)?;
-        table.decode(slice_at(used, size(start)?, size(length)?)?, &mut out.data, &mut scratch)?;
+        table.decode(slice_at(used, size(start)?, size(length)?)?, &mut out.data)?;
         out.end_value()?;
         from = end;
     }
@@ -296,8 +340,7 @@ fn append_values(
 
 #[cfg(test)]
 mod tests {
-    use super::append_split;
-    use arrow::buffer::MutableBuffer;
+    use super::*;
 
     #[test]
     #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
@@ -308,12 +351,32 @@ mod tests {
             let byte = |at: usize| values[(at % count) * width + at / count];
             let split: Vec<u8> = (0..width * count).map(byte).collect();
             for wanted in [vec![0..count], vec![0..1, 3..count], vec![count - 1..count]] {
-                let mut out = MutableBuffer::new(0);
+                let mut out = Pooled::default();
                 append_split(&split, width, count, &wanted, &mut out).unwrap();
                 let expected: Vec<u8> =
                     wanted.iter().flat_map(|r| &values[r.start * width..r.end * width]).copied().collect();
                 assert_eq!(out.as_slice(), expected, "{width} bytes, {count} values, {wanted:?}");
             }
         }
+    }
+
+    #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "a list of ranges")]
+    fn runs_become_their_values() {
+        let lengths: Vec<u8> = (0..200u32).map(|i| [1, 3, 0, 7, 8, 9, 255, 2][i as usize % 8]).collect();
+        let values: Vec<u32> = (0..200).map(|i| i * i).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let all: Vec<u32> =
+            values.iter().zip(&lengths).flat_map(|(v, n)| std::iter::repeat_n(*v, usize::from(*n))).collect();
+        let count = all.len();
+        for wanted in [vec![0..count], vec![0..count - 1], vec![0..1, 5..6, 12..300, count - 2..count], vec![3..3]] {
+            let mut out = Pooled::default();
+            append_runs::<u32>(&bytes, &lengths, &wanted, &mut out).unwrap();
+            let expected: Vec<u8> = wanted.iter().flat_map(|r| &all[r.clone()]).flat_map(|v| v.to_le_bytes()).collect();
+            assert_eq!(out.as_slice(), expected);
+        }
+        let mut out = Pooled::default();
+        let error = append_runs::<u32>(&bytes, &lengths, &[0..count + 1], &mut out).unwrap_err();
+        assert_eq!((error.code(), out.len()), ("bad_chunk", 0));
     }
 }

@@ -17,8 +17,9 @@ use crate::coroutine::{Io, coroutine};
 use crate::encoding::{Decoded, Page, PageBytes, PageContext, PageSummary, Target, buffer_at, part_of};
 use crate::nulls::null_array;
 use crate::rows::Rows;
-use arrow::buffer::{Buffer, MutableBuffer};
+use arrow::buffer::Buffer;
 use bytes::Bytes;
+use colkit_core::pool::Pooled;
 use colkit_core::{Boxed, ByteRange, Error, Result};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -157,7 +158,7 @@ impl FullZip {
             Form::Fixed(0) => {
                 // Lists of nothing but nulls: no byte is stored for their items.
                 for (bytes, walk) in fetched.iter().zip(walks) {
-                    self.split_fixed(bytes, 0, &mut levels, &mut MutableBuffer::new(0), walk)?;
+                    self.split_fixed(bytes, 0, &mut levels, &mut Pooled::default(), walk)?;
                 }
                 let visible = levels.def.as_ref().map_or(levels.entries, |d| self.layers.visible(d));
                 let (_, layers) = self.layers.unravel(levels, &target.around)?;
@@ -169,11 +170,11 @@ impl FullZip {
                     levels.entries = size(rows.len())?;
                     fetched.pop().unwrap_or_default().into()
                 } else {
-                    let mut data = MutableBuffer::with_capacity(fetched.iter().map(Bytes::len).sum());
+                    let mut data = Pooled::with_capacity(fetched.iter().map(Bytes::len).sum());
                     for (bytes, walk) in fetched.iter().zip(walks) {
                         self.split_fixed(bytes, width, &mut levels, &mut data, walk)?;
                     }
-                    data.into()
+                    data.into_buffer()
                 };
                 let (nulls, layers) = self.layers.unravel(levels, &target.around)?;
                 let values = per_value::fixed(&self.values, data, width, data_type, nulls)?;
@@ -212,7 +213,7 @@ impl FullZip {
         bytes: &[u8],
         width: usize,
         levels: &mut Levels,
-        data: &mut MutableBuffer,
+        data: &mut Pooled,
         mut walk: Walk,
     ) -> Result<()> {
         let control = self.control_width();

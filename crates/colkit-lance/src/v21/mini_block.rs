@@ -29,6 +29,7 @@ use arrow::array::ArrayRef;
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
 use bytes::Bytes;
+use colkit_core::pool::Pooled;
 use colkit_core::{Boxed, ByteRange, Error, Result};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -169,6 +170,7 @@ impl MiniBlock {
                 def: self.def.is_some().then(Vec::new),
                 entries: 0,
             },
+            unpacked: Pooled::default(),
         };
         for (run, bytes) in runs.iter().zip(&fetched) {
             if self.rep.is_some() {
@@ -190,7 +192,7 @@ impl MiniBlock {
         match (&self.values, values) {
             (Compressive::PackedStruct { .. }, Values::Fixed { width, data }) => {
                 let count = data.len().checked_div(width).unwrap_or(0);
-                with_nulls(split_records(&data, width, count, data_type)?, nulls)
+                with_nulls(split_records(data.as_slice(), width, count, data_type)?, nulls)
             }
             (_, values) => values.array(data_type, nulls),
         }

@@ -136,15 +136,15 @@ pub(super) fn variable(
             raw.iter().try_for_each(|v| out.push(v))?;
         }
         Compressive::Fsst { table, .. } => {
-            let mut scratch = Vec::new();
             for value in raw {
-                table.decode(value, &mut out.data, &mut scratch)?;
+                table.decode(value, &mut out.data)?;
                 out.end_value()?;
             }
         }
         Compressive::General { scheme, inner } if matches!(**inner, Compressive::Variable { .. }) => {
             for value in raw {
-                out.push(&scheme.decompress(value, limits)?)?;
+                scheme.append(value, limits, &mut out.data)?;
+                out.end_value()?;
                 Limits::check_memory("the values of one batch", out.data.len() as u64, limits.memory)?;
             }
         }

@@ -12,6 +12,7 @@ use crate::bytes_at::{size, slice_at, u16_at, u32_at};
 use crate::rows::Rows;
 use crate::values::Values;
 use bytes::Bytes;
+use colkit_core::pool::Pooled;
 use colkit_core::{Error, Result};
 use std::iter::Peekable;
 use std::ops::Range;
@@ -52,6 +53,8 @@ pub(super) struct Decoding<'a> {
     pub chunks: &'a Chunks,
     pub values: Values,
     pub levels: Levels,
+    /// Memory that is kept from chunk to chunk.
+    pub unpacked: Pooled,
 }
 
 impl<'a> Decoding<'a> {
@@ -106,7 +109,7 @@ impl<'a> Decoding<'a> {
             return Err(Error::corrupt("bad_chunk", format!("{wanted:?} of {count} values")));
         }
         let (encoding, limits) = (&self.page.values, &self.page.context.limits);
-        chunk::append(encoding, &parts.values, count, wanted, &mut self.values, limits)
+        chunk::append(encoding, &parts.values, count, wanted, &mut self.values, limits, &mut self.unpacked)
     }
 
     /// Without lists a row is a value.
