@@ -203,7 +203,7 @@ impl FileSource {
             }
             let (together, others) = rest.split_at(count);
             // A buffer of full size can be had from the pool, one of its own size must be filled with zeros first.
-            let room = if others.is_empty() { bytes } else { bytes.max(SHARED_BUFFER) };
+            let room = if bytes < SHARED_BUFFER / 4 { bytes } else { bytes.max(SHARED_BUFFER) };
             let mut buffer = Pooled::with_capacity(room.saturating_add(ALIGNED));
             let mut requested = together.iter().peekable();
             let mut places = Vec::with_capacity(count);

@@ -108,6 +108,8 @@ pub(super) fn append(
             }
             let mut kept = std::mem::take(unpacked);
             kept.clear();
+            // So much can be had from the pool; less must be filled with zeros first.
+            kept.reserve(USUAL_CHUNK);
             scheme.append(packed, limits, &mut kept)?;
             let mut inner_buffers: Vec<&[u8]> = vec![kept.as_slice()];
             inner_buffers.extend(buffers.iter().skip(1));
@@ -154,6 +156,9 @@ fn append_plain(bytes: &[u8], width: usize, wanted: &[Range<usize>], out: &mut P
     }
     Ok(())
 }
+
+/// Bytes that most chunks unpack to at most.
+const USUAL_CHUNK: usize = 64 << 10;
 
 /// Appends compressed values without unpacking them elsewhere first; false if that cannot be done.
 fn append_unpacked(
