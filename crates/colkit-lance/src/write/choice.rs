@@ -54,7 +54,7 @@ pub(super) mod cost {
 /// Picoseconds that are worth a byte. A quarter of a gigabyte per second is what a core gets to see of a good disk or of
 /// an object store; `speed` is for files that are in memory already.
 const BALANCE: u64 = 4000;
-const SPEED: u64 = 1000;
+const SPEED: u64 = 2000;
 
 /// What is wanted of the encodings of a leaf.
 #[derive(Clone, Copy, Debug)]

@@ -261,7 +261,8 @@ impl<'a> PageEncoder<'a> {
         let mut indexed = dictionary::of_texts(texts, self.terms(raw));
         let clear = |i: &mut Indexed| (i.dictionary.bytes.len() + i.indices.data.len()) * 8 < raw;
         let each = cost::TEXT_LOOKED_UP + average as u64 * cost::BYTE;
-        if let Some(found) = self.indexed(indexed.take_if(clear), raw, raw, each)? {
+        let plain = self.choice.weigh(raw, texts.len() as u64 * cost::TEXT + raw as u64 * cost::BYTE, false);
+        if let Some(found) = self.indexed(indexed.take_if(clear), raw, plain, each)? {
             return Ok(Some(found));
         }
         let longest = if !self.packers.is_empty() { 64 << 10 } else { 8 << 10 };
