@@ -143,6 +143,29 @@ fn what_metadata_asks_for_is_done() {
     assert_eq!(error.code(), "bad_encoding_key");
 }
 
+/// What is chosen weighs bytes against the time that they take, so nothing slow is put before a scan that needs it not.
+#[test]
+fn encodings_are_chosen_by_what_they_cost() {
+    let stored = |array: ArrayRef| stored(Field::new("n", array.data_type().clone(), false), array, Version::V2_1);
+    let mixed = |i: i64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15u64.cast_signed()).cast_unsigned();
+    let numbers = |value: &dyn Fn(i64) -> i64| stored(Arc::new(Int64Array::from_iter_values((0..100_000).map(value))));
+    // Keys in order, each several times.
+    let keys = numbers(&|i| i / 5 * 3 + (i / 5) % 2);
+    assert!(keys.contains("rle(64)"), "{keys}");
+    // Keys without order have the bits that they have.
+    let bits = numbers(&|i| i64::try_from(mixed(i) >> 47).unwrap());
+    assert!(bits.contains("\"bitpacked(64)\""), "{bits}");
+    // Decimals that differ in three low bytes.
+    let price = |shift: u32| {
+        let values = (0..100_000).map(|i| i128::from(mixed(i) >> shift));
+        stored(Arc::new(Decimal128Array::from_iter_values(values).with_precision_and_scale(38, 2).unwrap()))
+    };
+    assert!(price(40).contains("lz4(flat(128))"), "{}", price(40));
+    for encoding in [keys, bits, price(40), price(1)] {
+        assert!(!encoding.contains("zstd"), "{encoding}");
+    }
+}
+
 #[test]
 fn packed_structs_blobs_and_what_only_2_2_has() {
     let rows = 3000usize;

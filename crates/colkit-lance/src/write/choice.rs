@@ -1,5 +1,5 @@
-//! Which encoding: every one that applies is asked for its size on a few chunks spread over the page, the smallest
-//! wins. So the choice is cheap, and always the same for the same values.
+//! Which encoding: every one that applies is asked for its size on a few chunks spread over the page, and how long it
+//! takes to decode them; the one that costs least wins. So the choice is cheap, and always the same for the same values.
 
 use super::codec::{Chunking, Codec};
 use super::hints::{Compression, Hints};
@@ -10,6 +10,51 @@ use crate::codec::general::{Packer, Scheme};
 use crate::container::Version;
 use colkit_core::{Error, Result};
 use prost::Message;
+
+/// What decoding takes, in picoseconds on one core. Measured by
+///
+/// ```text
+/// cargo run --release -p colkit-lance --example lance_costs
+/// ```
+///
+/// which prints most of this table beside the columns that it is derived from; what is said of LZ4 and zstd is fitted to them.
+/// What matters is how the numbers compare with each other, so they need not be measured again for each machine, but
+/// whenever a decoder becomes much faster.
+pub(super) mod cost {
+    /// A byte that is only copied; every byte that comes out of another encoding costs this too.
+    pub const BYTE: u64 = 180;
+    /// A value of some bits.
+    pub const BITS: u64 = 200;
+    /// A run.
+    pub const RUN: u64 = 7000;
+    /// A byte that is put together with those of other streams.
+    pub const SPLIT: u64 = 110;
+    /// A text, whatever its length.
+    pub const TEXT: u64 = 4000;
+    /// A code of FSST.
+    pub const CODE: u64 = 1500;
+    /// A value of fixed width that is looked up in a dictionary.
+    pub const LOOKED_UP: u64 = 100;
+    /// A text that is looked up in a dictionary.
+    pub const TEXT_LOOKED_UP: u64 = 5000;
+    /// A byte that LZ4 gives.
+    pub const LZ4: u64 = 60;
+    /// A sequence of LZ4: some bytes, and some of those before.
+    pub const SEQUENCE: u64 = 4000;
+    /// A byte of a sequence that repeats bytes of its own: they are copied one after another.
+    pub const OVERLAP: u64 = 1200;
+    /// A value of an LZ4 block whose sequences are all alike, by a decoder that knows the shape.
+    pub const STRIDE: u64 = 500;
+    /// zstd: a byte that comes out, and one that goes in.
+    pub const ZSTD: (u64, u64) = (800, 4000);
+    /// zstd begins, for values that are compressed one by one.
+    pub const BEGIN: u64 = 1_500_000;
+}
+
+/// Picoseconds that are worth a byte. A quarter of a gigabyte per second is what a core gets to see of a good disk or of
+/// an object store; `speed` is for files that are in memory already.
+const BALANCE: u64 = 4000;
+const SPEED: u64 = 2000;
 
 /// What is wanted of the encodings of a leaf.
 #[derive(Clone, Copy, Debug)]
@@ -40,25 +85,29 @@ impl Choice {
         schemes.iter().map(|(scheme, default)| Packer::new(*scheme, level.unwrap_or(*default))).collect()
     }
 
-    /// What compresses these values one by one, if anything does: they are long, so the strongest is worth its time. Lance
-    /// unpacks a null like an empty value, and finds no length in lz4's: such pages get zstd, which is all that Lance
-    /// itself writes there.
-    pub fn value_packer(&self, texts: &Variable) -> Result<Option<Packer>> {
-        let some_empty = || (0..texts.len()).any(|i| texts.get(i).is_empty());
-        match self.packers()?.pop() {
-            Some(packer) if packer.scheme == Scheme::Lz4 && some_empty() => Packer::new(Scheme::Zstd, 1).map(Some),
-            packer => Ok(packer),
+    /// What may compress these values one by one. Lance unpacks a null like an empty value, and finds no length in lz4's: such
+    /// pages get zstd, which is all that Lance itself writes there.
+    pub fn value_packers(&self, texts: &Variable) -> Result<Vec<Packer>> {
+        let mut packers = self.packers()?;
+        if packers.iter().any(|p| p.scheme == Scheme::Lz4) && (0..texts.len()).any(|i| texts.get(i).is_empty()) {
+            packers.retain(|p| p.scheme == Scheme::Zstd);
+            if packers.is_empty() {
+                packers.push(Packer::new(Scheme::Zstd, 1)?);
+            }
         }
+        Ok(packers)
     }
 
-    /// What compresses dictionaries, if anything does.
-    pub fn dictionary_packer(&self) -> Result<Option<Packer>> {
-        let scheme = match (self.hints.dictionary_compression, self.prefer) {
-            (Some(Compression::None | Compression::Symbols), _) | (None, Prefer::RandomAccess) => return Ok(None),
-            (Some(Compression::Lz4), _) | (None, Prefer::Speed) => Scheme::Lz4,
-            (Some(Compression::Zstd), _) | (None, Prefer::Balance | Prefer::Size) => Scheme::Zstd,
+    /// What may compress dictionaries.
+    pub fn dictionary_packers(&self) -> Result<Vec<Packer>> {
+        let schemes: &[Scheme] = match (self.hints.dictionary_compression, self.prefer) {
+            (Some(Compression::None | Compression::Symbols), _) | (None, Prefer::RandomAccess) => &[],
+            (Some(Compression::Lz4), _) | (None, Prefer::Speed) => &[Scheme::Lz4],
+            (Some(Compression::Zstd), _) | (None, Prefer::Size) => &[Scheme::Zstd],
+            (None, Prefer::Balance) => &[Scheme::Lz4, Scheme::Zstd],
         };
-        Packer::new(scheme, self.hints.dictionary_level.or(self.level).unwrap_or(3)).map(Some)
+        let level = self.hints.dictionary_level.or(self.level).unwrap_or(3);
+        schemes.iter().map(|scheme| Packer::new(*scheme, level)).collect()
     }
 
     /// Whether general compression was asked for by name, and so is used wherever it makes values smaller.
@@ -90,20 +139,29 @@ impl Choice {
         }
     }
 
-    /// Compressed chunks cost time to unpack: they count as if they were larger by so many percent. By default they must
-    /// make up for it by their size.
-    fn handicap(&self, scheme: Scheme) -> usize {
-        match (self.prefer, scheme) {
-            (Prefer::Size, _) => 1,
-            (Prefer::Balance, Scheme::Zstd) => 150,
-            (Prefer::Balance, Scheme::Lz4) => 60,
-            (Prefer::Speed | Prefer::RandomAccess, _) => 10,
-        }
+    /// What so many bytes cost that take so long to decode, in bytes. What was asked for by name is measured by its size alone.
+    pub fn weigh(&self, bytes: usize, picoseconds: u64, general: bool) -> usize {
+        let more = match self.prefer {
+            _ if self.forces_general() => 0,
+            // Compression that gains nothing is left out.
+            Prefer::Size => bytes / 100 * usize::from(general),
+            Prefer::Balance => usize::try_from(picoseconds / BALANCE).unwrap_or(usize::MAX),
+            Prefer::Speed | Prefer::RandomAccess => usize::try_from(picoseconds / SPEED).unwrap_or(usize::MAX),
+        };
+        bytes.saturating_add(more)
     }
 }
 
-/// Bytes that this encoding would need for `count` values, about.
-pub(super) fn estimate(codec: &dyn Codec, count: usize, choice: &Choice) -> Result<usize> {
+/// An encoding and what it would need for all values of a page, about.
+pub(super) struct Found<'a> {
+    pub codec: Box<dyn Codec + 'a>,
+    pub bytes: usize,
+    /// The bytes, and more for the time that they take.
+    pub cost: usize,
+}
+
+/// Bytes that this encoding would need for `count` values, and picoseconds to decode them, about.
+fn estimate(codec: &dyn Codec, count: usize, choice: &Choice) -> Result<(usize, u64)> {
     let chunking = choice.chunking();
     let wish = if codec.general().is_some() { chunking.general } else { chunking.plain };
     let mut size = if codec.groups() { GROUP } else { chunking.most_values };
@@ -114,33 +172,27 @@ pub(super) fn estimate(codec: &dyn Codec, count: usize, choice: &Choice) -> Resu
     // Small chunks vary more.
     let samples = (choice.samples() * 4096).div_ceil(size).max(choice.samples());
     let step = chunks.div_ceil(samples).max(1);
-    let (mut bytes, mut values) = (0usize, 0usize);
+    let (mut bytes, mut values, mut time) = (0usize, 0usize, 0u64);
     for chunk in (0..chunks).step_by(step) {
         let items = chunk * size..((chunk + 1) * size).min(count);
         values += items.len();
-        bytes += codec.encode(items)?.iter().map(|b| b.len().next_multiple_of(8)).sum::<usize>() + 8;
+        let buffers = codec.encode(items.clone())?;
+        time += codec.time(&items, &buffers);
+        bytes += buffers.iter().map(|b| b.len().next_multiple_of(8)).sum::<usize>() + 8;
     }
     let message = codec.message().encoded_len() as u64;
-    let scaled = bytes as u64 * count as u64 / (values as u64).max(1) + message;
-    Ok(usize::try_from(scaled).unwrap_or(usize::MAX))
+    let all = |part: u64| part.saturating_mul(count as u64) / (values as u64).max(1);
+    Ok((usize::try_from(all(bytes as u64) + message).unwrap_or(usize::MAX), all(time)))
 }
 
-/// The encoding that needs the fewest bytes, and how many.
-pub(super) fn smallest<'a>(
-    codecs: Vec<Box<dyn Codec + 'a>>,
-    count: usize,
-    choice: &Choice,
-) -> Result<(usize, Box<dyn Codec + 'a>)> {
-    let mut best: Option<(usize, Box<dyn Codec + 'a>)> = None;
+/// The encoding that costs least.
+pub(super) fn cheapest<'a>(codecs: Vec<Box<dyn Codec + 'a>>, count: usize, choice: &Choice) -> Result<Found<'a>> {
+    let mut best: Option<Found<'a>> = None;
     for codec in codecs {
-        let bytes = estimate(codec.as_ref(), count, choice)?;
-        let handicap = match codec.general() {
-            Some(scheme) if !choice.forces_general() => choice.handicap(scheme),
-            _ => 0,
-        };
-        let bytes = bytes.saturating_add(bytes.saturating_mul(handicap) / 100);
-        if best.as_ref().is_none_or(|(least, _)| bytes < *least) {
-            best = Some((bytes, codec));
+        let (bytes, time) = estimate(codec.as_ref(), count, choice)?;
+        let cost = choice.weigh(bytes, time, codec.general().is_some());
+        if best.as_ref().is_none_or(|b| cost < b.cost) {
+            best = Some(Found { codec, bytes, cost });
         }
     }
     best.ok_or_else(|| Error::data("bad_values", "no encoding for these values"))

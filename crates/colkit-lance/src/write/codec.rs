@@ -3,6 +3,8 @@
 //! A codec turns a range of a page's values into the value buffers of one chunk, and says how large chunks may be.
 //! What it makes is what reading's `compressive` decodes.
 
+use super::choice::cost;
+use super::lz4::sequences;
 use super::messages_of::{
     bitpacked, byte_stream_split, fixed_size_list, flat, fsst, general, packed_struct, rle, variable,
 };
@@ -15,6 +17,16 @@ use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
 use colkit_core::{Error, Result};
 use std::ops::Range;
+
+impl Scheme {
+    /// Picoseconds that it takes to unpack so many bytes from what they were packed to.
+    pub(super) fn time(self, bytes: usize, packed: &[u8]) -> u64 {
+        match self {
+            Scheme::Lz4 => bytes as u64 * cost::LZ4 + sequences(packed.get(4..).unwrap_or_default()),
+            Scheme::Zstd => bytes as u64 * cost::ZSTD.0 + packed.len() as u64 * cost::ZSTD.1,
+        }
+    }
+}
 
 /// How large chunks may be.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +63,9 @@ pub(super) trait Codec {
     /// Bytes before any general compression, as far as they can be known without encoding.
     fn bytes(&self, items: &Range<usize>) -> usize;
 
+    /// Picoseconds that it takes to decode these values from what they were encoded to.
+    fn time(&self, items: &Range<usize>, encoded: &[Vec<u8>]) -> u64;
+
     /// The value buffers of a chunk with these values.
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>>;
 }
@@ -65,6 +80,10 @@ impl Codec for Bits<'_> {
 
     fn bytes(&self, items: &Range<usize>) -> usize {
         items.len().div_ceil(8)
+    }
+
+    fn time(&self, items: &Range<usize>, _: &[Vec<u8>]) -> u64 {
+        self.bytes(items) as u64 * cost::BYTE
     }
 
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
@@ -88,6 +107,10 @@ impl Codec for Flat<'_> {
 
     fn bytes(&self, items: &Range<usize>) -> usize {
         items.len() * self.0.width
+    }
+
+    fn time(&self, items: &Range<usize>, _: &[Vec<u8>]) -> u64 {
+        self.bytes(items) as u64 * cost::BYTE
     }
 
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
@@ -123,6 +146,10 @@ impl Codec for Bitpacked<'_> {
 
     fn bytes(&self, items: &Range<usize>) -> usize {
         items.len() * self.0.width
+    }
+
+    fn time(&self, items: &Range<usize>, _: &[Vec<u8>]) -> u64 {
+        items.len() as u64 * (cost::BITS + self.0.width as u64 * cost::BYTE)
     }
 
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
@@ -176,6 +203,11 @@ impl Codec for Runs<'_> {
         (self.ends_of(items.clone()).len() + items.len() / 255) * (self.0.width + 1)
     }
 
+    fn time(&self, items: &Range<usize>, _: &[Vec<u8>]) -> u64 {
+        let runs = self.bytes(items) / (self.0.width + 1);
+        runs as u64 * cost::RUN + (items.len() * self.0.width) as u64 * cost::BYTE
+    }
+
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
         let (mut values, mut lengths) = (Vec::new(), Vec::new());
         let mut start = 0;
@@ -204,6 +236,10 @@ impl Codec for Split<'_> {
         items.len() * self.0.width
     }
 
+    fn time(&self, items: &Range<usize>, _: &[Vec<u8>]) -> u64 {
+        (items.len() * self.0.width) as u64 * (cost::SPLIT + cost::BYTE)
+    }
+
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
         let mut streams = Vec::with_capacity(items.len() * self.0.width);
         let values = self.0.get(items);
@@ -224,6 +260,10 @@ impl Codec for Texts<'_> {
 
     fn bytes(&self, items: &Range<usize>) -> usize {
         (items.len() + 1) * self.0.offset_width() + self.0.bytes(items.clone()).len()
+    }
+
+    fn time(&self, items: &Range<usize>, _: &[Vec<u8>]) -> u64 {
+        items.len() as u64 * cost::TEXT + self.bytes(items) as u64 * cost::BYTE
     }
 
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
@@ -278,6 +318,10 @@ impl Codec for Symbols {
         Texts(&self.coded).bytes(items)
     }
 
+    fn time(&self, items: &Range<usize>, _: &[Vec<u8>]) -> u64 {
+        items.len() as u64 * cost::TEXT + self.coded.bytes(items.clone()).len() as u64 * cost::CODE
+    }
+
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
         Texts(&self.coded).encode(items)
     }
@@ -293,6 +337,10 @@ impl Codec for Packed<'_> {
 
     fn bytes(&self, items: &Range<usize>) -> usize {
         Flat(&self.0.fixed).bytes(items)
+    }
+
+    fn time(&self, items: &Range<usize>, _: &[Vec<u8>]) -> u64 {
+        self.bytes(items) as u64 * cost::BYTE
     }
 
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
@@ -315,6 +363,10 @@ impl Codec for Wide<'_> {
     fn bytes(&self, items: &Range<usize>) -> usize {
         let row = self.0.items_per_row() * (self.0.bits + self.buffers() - 1);
         (items.len() * row).div_ceil(8)
+    }
+
+    fn time(&self, items: &Range<usize>, _: &[Vec<u8>]) -> u64 {
+        self.bytes(items) as u64 * cost::BYTE
     }
 
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {
@@ -360,6 +412,11 @@ impl<C: Codec> Codec for General<'_, C> {
 
     fn bytes(&self, items: &Range<usize>) -> usize {
         self.inner.bytes(items)
+    }
+
+    fn time(&self, items: &Range<usize>, encoded: &[Vec<u8>]) -> u64 {
+        let packed = encoded.first().map_or(&[][..], Vec::as_slice);
+        self.packer.scheme.time(self.inner.bytes(items), packed) + self.inner.time(items, &[])
     }
 
     fn encode(&self, items: Range<usize>) -> Result<Vec<Vec<u8>>> {

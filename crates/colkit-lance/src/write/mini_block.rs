@@ -12,9 +12,8 @@
 
 use super::codec::{Chunking, Codec};
 use super::levels::Shredded;
-use super::messages_of::{bitpacked_block, general};
+use super::messages_of::bitpacked_block;
 use crate::codec::bitpack::{GROUP, pack_to};
-use crate::codec::general::Packer;
 use crate::v21::messages::{CompressiveEncoding, Layout, MiniBlockLayout, PageLayout};
 use colkit_core::{Error, Result};
 use prost::Message;
@@ -32,18 +31,6 @@ pub(super) struct Dictionary {
     pub message: CompressiveEncoding,
     pub bytes: Vec<u8>,
     pub items: usize,
-}
-
-impl Dictionary {
-    /// Compresses the block, if that makes it smaller.
-    pub fn compress(&mut self, packer: &Packer) -> Result<()> {
-        let packed = packer.pack(&self.bytes)?;
-        if packed.len() < self.bytes.len() {
-            self.message = general(self.message.clone(), packer.scheme);
-            self.bytes = packed;
-        }
-        Ok(())
-    }
 }
 
 /// A page's layout message and buffers.

@@ -16,6 +16,7 @@ pub(crate) mod dictionary;
 mod full_zip;
 mod hints;
 mod levels;
+mod lz4;
 mod messages_of;
 mod mini_block;
 mod options;

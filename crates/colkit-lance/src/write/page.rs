@@ -1,20 +1,22 @@
-//! Which layout and encoding a page gets: every one that applies is asked for its size, the smallest wins.
+//! Which layout and encoding a page gets: every one that applies is asked for its size and its time, the cheapest wins.
 //!
 //! Sizes are measured on a few chunks spread over the page, so the choice is cheap and always the same for the same
-//! values. Encodings that everything else must be unpacked for have to win clearly.
+//! values. Times follow from sizes by a table.
 
-use super::choice::{Choice, smallest};
+use super::choice::{Choice, Found, cheapest, cost};
 use super::codec::{Bitpacked, Bits, Chunking, Codec, Flat, General, Packed, Runs, Split, Symbols, Texts, Wide};
 use super::container::{Blobs, PageBytes};
 use super::dictionary::{self, Indexed, Terms};
 use super::full_zip;
 use super::hints::Compression;
 use super::levels::{Shredded, paths, shred};
-use super::mini_block::{self, Encoded};
+use super::lz4::Stride;
+use super::messages_of::general;
+use super::mini_block::{self, Dictionary, Encoded};
 use super::options::Prefer;
 use super::values::{Fixed, Lists, Records, Values, Variable};
 use crate::codec::fsst::Compressor;
-use crate::codec::general::Packer;
+use crate::codec::general::{Packer, Scheme};
 use crate::container::Version;
 use crate::v21::messages::{BlobLayout, ConstantLayout, Layout, PageLayout};
 use arrow::array::{Array, ArrayRef};
@@ -111,8 +113,8 @@ fn encode_page(page: &Shredded, rows: usize, choice: Choice) -> Result<Option<En
     let encoder = PageEncoder { page, choice, packers: &packers };
     if let DataType::Dictionary(_, _) = page.values.data_type() {
         let Indexed { indices, dictionary } = dictionary::of_array(&page.values)?;
-        let (_, codec) = smallest(encoder.fixed_codecs(&indices), indices.len(), &choice)?;
-        return encoder.mini_block(codec.as_ref(), visible, Some(&dictionary));
+        let found = cheapest(encoder.fixed_codecs(&indices), indices.len(), &choice)?;
+        return encoder.mini_block(found.codec.as_ref(), visible, Some(&dictionary));
     }
     match Values::of(&page.values)? {
         Values::Records(records) => match encoder.mini_block(&Packed(&records), visible, None)? {
@@ -130,8 +132,8 @@ fn encode_page(page: &Shredded, rows: usize, choice: Choice) -> Result<Option<En
                     .iter()
                     .map(|packer| -> Box<dyn Codec + '_> { Box::new(General { inner: Bits(&bits), packer }) }),
             );
-            let (_, codec) = smallest(codecs, bits.len(), &choice)?;
-            encoder.mini_block(codec.as_ref(), visible, None)
+            let found = cheapest(codecs, bits.len(), &choice)?;
+            encoder.mini_block(found.codec.as_ref(), visible, None)
         }
         Values::Fixed(fixed) => encoder.fixed(&fixed),
         Values::Variable(texts) => encoder.texts(&texts),
@@ -155,12 +157,7 @@ struct PageEncoder<'a> {
 }
 
 impl<'a> PageEncoder<'a> {
-    fn mini_block(
-        &self,
-        codec: &dyn Codec,
-        count: usize,
-        dictionary: Option<&mini_block::Dictionary>,
-    ) -> Result<Option<Encoded>> {
+    fn mini_block(&self, codec: &dyn Codec, count: usize, dictionary: Option<&Dictionary>) -> Result<Option<Encoded>> {
         mini_block::encode(self.page, codec, count, dictionary, self.choice.chunking())
     }
 
@@ -182,8 +179,10 @@ impl<'a> PageEncoder<'a> {
         if self.choice.hints.full_zip.unwrap_or(fixed.width >= WIDE_BYTES) && self.page.zips_fixed() {
             return full_zip::encode_fixed(self.page, fixed).map(Some);
         }
-        let (bytes, codec) = smallest(self.fixed_codecs(fixed), fixed.len(), &self.choice)?;
-        if let Some(found) = self.indexed(dictionary::of_fixed(fixed, self.terms(bytes)), fixed.data.len(), bytes)? {
+        let Found { codec, cost, .. } = cheapest(self.fixed_codecs(fixed), fixed.len(), &self.choice)?;
+        let each = cost::LOOKED_UP + fixed.width as u64 * cost::BYTE;
+        let indexed = dictionary::of_fixed(fixed, self.terms(cost));
+        if let Some(found) = self.indexed(indexed, fixed.data.len(), cost, each)? {
             return Ok(Some(found));
         }
         let found = match self.mini_block(codec.as_ref(), fixed.len(), None)? {
@@ -211,23 +210,43 @@ impl<'a> PageEncoder<'a> {
         Terms { otherwise, divisor: self.choice.hints.dictionary_divisor.unwrap_or(2) }
     }
 
-    /// The page with a dictionary, if there is one and it makes the page smaller than `otherwise`.
-    fn indexed(&self, indexed: Option<Indexed>, raw: usize, otherwise: usize) -> Result<Option<Encoded>> {
+    /// The page with a dictionary, if there is one and the page costs less than `otherwise` with it, of which `each` value takes so
+    /// many picoseconds to look up.
+    fn indexed(&self, indexed: Option<Indexed>, raw: usize, otherwise: usize, each: u64) -> Result<Option<Encoded>> {
         let Some(Indexed { indices, mut dictionary }) = indexed else { return Ok(None) };
         // Whoever wants one row needs the whole dictionary.
         if self.choice.prefer != Prefer::Size && dictionary.bytes.len() > MOST_DICTIONARY {
             return Ok(None);
         }
-        let (bytes, codec) = smallest(self.fixed_codecs(&indices), indices.len(), &self.choice)?;
-        if let Some(packer) = self.choice.dictionary_packer()? {
-            dictionary.compress(&packer)?;
-        }
-        let needed = bytes + dictionary.bytes.len();
-        let beyond = |ratio: f64| needed as f64 > raw as f64 * ratio;
+        let found = cheapest(self.fixed_codecs(&indices), indices.len(), &self.choice)?;
+        self.compress(&mut dictionary)?;
+        let stored = dictionary.bytes.len();
+        let needed = found.cost.saturating_add(self.choice.weigh(stored, indices.len() as u64 * each, false));
+        let beyond = |ratio: f64| (found.bytes + stored) as f64 > raw as f64 * ratio;
         if needed >= otherwise || self.choice.hints.dictionary_ratio.is_some_and(beyond) {
             return Ok(None);
         }
-        self.mini_block(codec.as_ref(), indices.len(), Some(&dictionary))
+        self.mini_block(found.codec.as_ref(), indices.len(), Some(&dictionary))
+    }
+
+    /// Compresses a dictionary, if that makes it cheaper: it is unpacked for every part of its page that is read.
+    fn compress(&self, dictionary: &mut Dictionary) -> Result<()> {
+        let mut least = (dictionary.bytes.len(), None);
+        for packer in self.choice.dictionary_packers()? {
+            let packed = packer.pack(&dictionary.bytes)?;
+            let time = packer.scheme.time(dictionary.bytes.len(), &packed);
+            let cost = self.choice.weigh(packed.len(), time, false);
+            // What was asked for by name is measured by its size alone.
+            let cost = if self.choice.hints.dictionary_compression.is_some() { packed.len() } else { cost };
+            if cost < least.0 {
+                least = (cost, Some((packed, packer.scheme)));
+            }
+        }
+        if let Some((packed, scheme)) = least.1 {
+            dictionary.message = general(dictionary.message.clone(), scheme);
+            dictionary.bytes = packed;
+        }
+        Ok(())
     }
 
     fn texts(&self, texts: &Variable) -> Result<Option<Encoded>> {
@@ -241,14 +260,16 @@ impl<'a> PageEncoder<'a> {
         let raw = texts.data.len() + texts.len() * texts.offset_width();
         let mut indexed = dictionary::of_texts(texts, self.terms(raw));
         let clear = |i: &mut Indexed| (i.dictionary.bytes.len() + i.indices.data.len()) * 8 < raw;
-        if let Some(found) = self.indexed(indexed.take_if(clear), raw, raw)? {
+        let each = cost::TEXT_LOOKED_UP + average as u64 * cost::BYTE;
+        let plain = self.choice.weigh(raw, texts.len() as u64 * cost::TEXT + raw as u64 * cost::BYTE, false);
+        if let Some(found) = self.indexed(indexed.take_if(clear), raw, plain, each)? {
             return Ok(Some(found));
         }
         let longest = if !self.packers.is_empty() { 64 << 10 } else { 8 << 10 };
         let by_size = average <= most && texts.longest() <= longest;
         let in_chunks = self.page.nullable_around_list || !self.choice.hints.full_zip.unwrap_or(!by_size);
         if !in_chunks {
-            if let Some(found) = self.indexed(indexed, raw, texts.data.len() / 2)? {
+            if let Some(found) = self.indexed(indexed, raw, texts.data.len() / 2, each)? {
                 return Ok(Some(found));
             }
             return full_zip::encode_texts(self.page, texts, &self.full_zip_texts(texts)?).map(Some);
@@ -257,16 +278,16 @@ impl<'a> PageEncoder<'a> {
         for packer in self.packers {
             codecs.push(Box::new(General { inner: Texts(texts), packer }));
         }
-        let (mut bytes, mut codec) = smallest(codecs, texts.len(), &self.choice)?;
+        let Found { mut codec, mut cost, .. } = cheapest(codecs, texts.len(), &self.choice)?;
         if !self.choice.forces_general()
             && let Some(symbols) = self.symbols(texts)
         {
-            let coded = self.coded_bytes(texts, &symbols);
-            if coded < bytes || self.choice.hints.compression == Some(Compression::Symbols) {
-                (bytes, codec) = (coded, Box::new(Symbols::new(texts, &symbols)));
+            let coded = self.coded_cost(texts, &symbols);
+            if coded < cost || self.choice.hints.compression == Some(Compression::Symbols) {
+                (cost, codec) = (coded, Box::new(Symbols::new(texts, &symbols)));
             }
         }
-        if let Some(found) = self.indexed(indexed, raw, bytes)? {
+        if let Some(found) = self.indexed(indexed, raw, cost, each)? {
             return Ok(Some(found));
         }
         match self.mini_block(codec.as_ref(), texts.len(), None)? {
@@ -285,29 +306,44 @@ impl<'a> PageEncoder<'a> {
         apply.then(|| Compressor::train(texts.len(), |i| texts.get(i)))
     }
 
-    /// Bytes that the texts would need, coded by these symbols, by a look at some of them.
-    fn coded_bytes(&self, texts: &Variable, symbols: &Compressor) -> usize {
+    /// What the texts would cost, coded by these symbols, by a look at some of them.
+    fn coded_cost(&self, texts: &Variable, symbols: &Compressor) -> usize {
         let (mut before, mut codes) = (0, Vec::new());
         for i in (0..texts.len()).step_by(texts.len().div_ceil(2048).max(1)) {
             before += texts.get(i).len();
             symbols.append(texts.get(i), &mut codes);
         }
         let coded = texts.data.len() as u64 * codes.len() as u64 / (before as u64).max(1);
-        usize::try_from(coded).unwrap_or(usize::MAX) + texts.len() * texts.offset_width() + 2400
+        let time = texts.len() as u64 * cost::TEXT + coded * cost::CODE;
+        let bytes = usize::try_from(coded).unwrap_or(usize::MAX);
+        self.choice.weigh(bytes + texts.len() * texts.offset_width() + 2400, time, false)
     }
 
     /// How the values of a full-zip page are stored: compressed one by one where a sample says that it helps.
     fn full_zip_texts(&self, texts: &Variable) -> Result<full_zip::Texts> {
         let worth = texts.data.len() / texts.len().max(1) >= 512 || self.choice.forces_general();
-        if let Some(packer) = if worth { self.choice.value_packer(texts)? } else { None } {
-            let (mut before, mut after) = (0, 0);
-            for value in (0..texts.len()).step_by(texts.len().div_ceil(16).max(1)).map(|i| texts.get(i)) {
-                before += value.len();
-                after += packer.pack(value)?.len();
-            }
-            return Ok(if after * 10 < before * 9 { full_zip::Texts::General(packer) } else { full_zip::Texts::Plain });
+        let packers = if worth { self.choice.value_packers(texts)? } else { Vec::new() };
+        if packers.is_empty() {
+            return Ok(self.symbols(texts).map_or(full_zip::Texts::Plain, |s| full_zip::Texts::Symbols(Box::new(s))));
         }
-        Ok(self.symbols(texts).map_or(full_zip::Texts::Plain, |s| full_zip::Texts::Symbols(Box::new(s))))
+        let sample = || (0..texts.len()).step_by(texts.len().div_ceil(16).max(1)).map(|i| texts.get(i));
+        let before: usize = sample().map(<[u8]>::len).sum();
+        // Little gained is not worth it.
+        let (mut how, mut least) = (full_zip::Texts::Plain, (before * 9).div_ceil(10));
+        for packer in packers {
+            let (mut bytes, mut time) = (0, 0);
+            for value in sample() {
+                let packed = packer.pack(value)?;
+                bytes += packed.len();
+                time += packer.scheme.time(value.len(), &packed);
+                time += if packer.scheme == Scheme::Zstd { cost::BEGIN } else { 0 };
+            }
+            let cost = self.choice.weigh(bytes, time, false);
+            if cost < least {
+                (how, least) = (full_zip::Texts::General(packer), cost);
+            }
+        }
+        Ok(how)
     }
 
     fn fixed_codecs<'b>(&self, fixed: &'b Fixed) -> Vec<Box<dyn Codec + 'b>>
@@ -316,12 +352,12 @@ impl<'a> PageEncoder<'a> {
     {
         let hints = &self.choice.hints;
         let mut codecs: Vec<Box<dyn Codec + 'b>> = vec![Box::new(Flat(fixed))];
-        if matches!(fixed.width, 1 | 2 | 4 | 8) && matches!(hints.compression, None | Some(Compression::Symbols)) {
+        let words = matches!(fixed.width, 1 | 2 | 4 | 8);
+        let few = |most: f64| (Runs(fixed).count() as f64) < most * fixed.len() as f64;
+        let runs = words && hints.rle_threshold.is_none_or(few);
+        if words && matches!(hints.compression, None | Some(Compression::Symbols)) {
             codecs.push(Box::new(Bitpacked(fixed)));
-            let few = |most: f64| (Runs(fixed).count() as f64) < most * fixed.len() as f64;
-            if hints.rle_threshold.is_none_or(few) {
-                codecs.push(Box::new(Runs(fixed)));
-            }
+            codecs.extend(runs.then(|| -> Box<dyn Codec + 'b> { Box::new(Runs(fixed)) }));
         }
         for packer in self.packers {
             let split = matches!(fixed.width, 4 | 8) && hints.split != Some(false);
@@ -330,6 +366,12 @@ impl<'a> PageEncoder<'a> {
             }
             if split {
                 codecs.push(Box::new(General { inner: Split(fixed), packer }));
+            }
+            if packer.scheme == Scheme::Lz4 && fixed.width == 16 {
+                codecs.push(Box::new(Stride { fixed, packer }));
+            }
+            if packer.scheme == Scheme::Lz4 && runs {
+                codecs.push(Box::new(General { inner: Runs(fixed), packer }));
             }
         }
         codecs
