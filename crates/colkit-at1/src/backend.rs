@@ -14,6 +14,7 @@ use crate::output::Output;
 use bytes::Bytes;
 use colkit_core::{Error, Result, memory};
 use liblzma::stream::{Action, Status, Stream as Xz};
+use std::cell::RefCell;
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, find_frame_compressed_size, get_frame_content_size};
 
 /// How a stream starts that is packed with xz.
@@ -192,6 +193,11 @@ fn failed_zstd(code: usize) -> Error {
     zstd_error(zstd::zstd_safe::get_error_name(code))
 }
 
+thread_local! {
+    /// One per thread: it is larger than many a block.
+    static UNZSTD: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+}
+
 fn unpack_zstd(packed: &[u8], size: u64) -> Result<Vec<u8>> {
     let frame = find_frame_compressed_size(packed).map_err(failed_zstd)?;
     if frame != packed.len() {
@@ -199,7 +205,7 @@ fn unpack_zstd(packed: &[u8], size: u64) -> Result<Vec<u8>> {
     }
     let size = usize::try_from(size).map_err(|_| too_large(size, usize::MAX as u64))?;
     let mut out = Vec::with_capacity(size);
-    let written = DCtx::create().decompress(&mut out, packed).map_err(failed_zstd)?;
+    let written = UNZSTD.with_borrow_mut(|context| context.decompress(&mut out, packed)).map_err(failed_zstd)?;
     if written != size {
         return Err(zstd_error("the frame holds fewer bytes than its header says"));
     }

@@ -227,7 +227,8 @@ impl Packer<'_> {
         let batch_bytes = self.options.group_bytes();
         let group_rows = (batch_bytes / (text.len() / lines + 1)).clamp(64, GROUP_ROWS);
         let PackOptions { effort, threads, spill_folder, .. } = self.options.clone();
-        Settings { group_rows, batch_bytes, effort, threads, spill_folder }
+        let quick = self.options.aim == Aim::Queryable;
+        Settings { group_rows, batch_bytes, effort, quick, threads, spill_folder }
     }
 
     /// The streams of a text that is in memory.
@@ -408,6 +409,7 @@ impl Packer<'_> {
             if !close {
                 return Ok(packed);
             }
+            let packed = self.with_smallest_blocks(plan, packed)?;
             let raw = self.raw()?;
             return if raw.size() < packed.size() { self.without_queries(plan, None, raw) } else { Ok(packed) };
         }
@@ -416,6 +418,7 @@ impl Packer<'_> {
         if expected.is_more_than(packed.size()) {
             return Ok(packed);
         }
+        let packed = self.with_smallest_blocks(plan, packed)?;
         // A queryable file that RAW will most likely beat: if giving up queries makes it small beyond doubt, RAW need not be made.
         let mut plain = None;
         if expected.is_hardly_more_than(packed.size())
@@ -438,6 +441,17 @@ impl Packer<'_> {
             return Ok(packed);
         }
         self.without_queries(plan, plain, Packed { codec: Codec::Raw, streaming: false, body })
+    }
+
+    /// A queryable file that RAW comes close to, packed again: it is better to be slow to query than not to be queryable.
+    fn with_smallest_blocks(&self, plan: Plan, packed: Packed) -> Result<Packed> {
+        let PackOptions { aim, effort, .. } = *self.options;
+        if !plan.is_queryable() || aim == Aim::Smallest || effort != Effort::Default {
+            return Ok(packed);
+        }
+        let options = PackOptions { aim: Aim::Smallest, ..self.options.clone() };
+        let smaller = Packer { source: self.source, options: &options, hash: self.hash }.encode(plan)?;
+        Ok(if smaller.size() < packed.size() { smaller } else { packed })
     }
 
     /// What can be made by giving up queries, unless it has been made already, if it is smaller than RAW.

@@ -1,6 +1,7 @@
 //! AT-1 files as tables.
 
 pub mod builder;
+pub mod cells;
 pub mod collect;
 pub mod column_reader;
 pub mod groups;

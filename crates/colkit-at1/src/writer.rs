@@ -89,6 +89,7 @@ impl At1Writer {
             group_rows: (batch_bytes / 16 / names.len()).clamp(1024, GROUP_ROWS),
             batch_bytes,
             effort,
+            quick: true,
             threads: options.threads,
             spill_folder: options.spill_folder.clone(),
         };

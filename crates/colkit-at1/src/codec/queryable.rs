@@ -120,6 +120,10 @@ impl Queryable {
         let mut next_cut = main.map_or(u64::MAX, |(_, rows)| rows);
         let mut last_cut = 0;
         while at.line < self.nlines {
+            if let Some(rows) = self.rows_until(&at, next_cut) {
+                at = rows;
+                continue;
+            }
             let before = match main {
                 // A cut costs a note for every shape, so cuts are that far apart at least.
                 Some((shape, _)) if at.row(shape) >= next_cut && at.line - last_cut >= self.shapes.len() as u64 => {
@@ -143,6 +147,18 @@ impl Queryable {
         }
         cuts.push(at);
         Ok(cuts)
+    }
+
+    /// The position after all rows that follow each other here, but before the row `until`, in a file of one shape; `None` if
+    /// there is none. A look at each line would be most of what opening a long table takes.
+    fn rows_until(&self, at: &Position, until: u64) -> Option<Position> {
+        let (None, [only], [inner]) = (&self.map, &self.shapes[..], &at.shapes[..]) else { return None };
+        let most = usize::try_from(until.saturating_sub(inner.row).min(self.nlines - at.line)).ok()?;
+        let modes = only.row_modes.get(usize::try_from(inner.line).ok()?..)?;
+        let modes = modes.get(..most).unwrap_or(modes);
+        let rows = memchr::memchr(0, modes).unwrap_or(modes.len()) as u64;
+        let shape = ShapePosition { line: inner.line + rows, row: inner.row + rows, ..*inner };
+        (rows > 0).then(|| Position { line: at.line + rows, shapes: vec![shape], ..*at })
     }
 
     /// The line at `at`, which moves on.
@@ -183,6 +199,18 @@ impl Queryable {
         }
         inner.row += 1;
         Ok(Line::Row { shape, row: inner.row - 1 })
+    }
+
+    /// Whether these lines are all rows of the only shape.
+    pub fn are_rows(&self, lines: Range<u64>) -> bool {
+        let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
+        match (&self.map, &self.shapes[..]) {
+            (None, [only]) => {
+                let modes = only.row_modes.get(index(lines.start)..index(lines.end));
+                modes.is_some_and(|modes| memchr::memchr(0, modes).is_none())
+            }
+            _ => false,
+        }
     }
 
     /// The line map from this byte on.

@@ -8,12 +8,15 @@
 //!
 //! Stored is always among them (but not for blocks, which have no tag for it). The result depends on the bytes and the
 //! effort alone.
+//!
+//! Blocks of tables that are to be queried are different at the default effort: zstd unpacks ten times as fast as xz, which is
+//! what a query waits for, so xz must be smaller by more than a third ([`quick_way`]).
 
 use super::xz_blocks;
 use crate::backend::Backend;
 use colkit_core::{Error, Result};
 use liblzma::stream::{Action, Check, Filters, LzmaOptions, Status, Stream as Xz};
-use zstd::zstd_safe::{CCtx, CParameter};
+use zstd::zstd_safe::{CCtx, CParameter, Strategy};
 
 /// How hard to try.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +35,9 @@ pub enum Effort {
 pub enum Way {
     /// zstd at this level.
     Zstd(i32),
+    /// zstd that tries as hard as at level 19, but only for matches of six bytes and more. Where digits are nearly random,
+    /// shorter ones cost more than they save; among counters they hide the long ones.
+    ZstdLong,
     /// xz with this preset; literal context bits, position bits, and the match length that is good enough.
     Xz { preset: u32, lc: u32, pb: u32, nice: Option<u32> },
 }
@@ -58,6 +64,9 @@ const BEST_WAYS: [Way; 6] = [
     Way::Xz { preset: 9 | EXTREME, lc: 1, pb: 3, nice: None },
     Way::Zstd(22),
 ];
+/// Ways to unpack quickly. Each of them is by far the best for some columns: the last one where the same few long texts come
+/// again and again, in which the others find too much to choose from.
+const QUICK_WAYS: [Way; 3] = [Way::Zstd(19), Way::ZstdLong, Way::Zstd(3)];
 
 impl Effort {
     /// The ways worth trying.
@@ -75,8 +84,8 @@ impl Way {
     /// several times as long as xz where much can be packed away, and hardly longer elsewhere; short matches are found sooner.
     fn worth(self, size: usize, of: usize) -> usize {
         size.saturating_mul(match self {
-            Way::Zstd(_) if size.saturating_mul(4) < of => 1080,
-            Way::Zstd(_) => 1020,
+            Way::Zstd(_) | Way::ZstdLong if size.saturating_mul(4) < of => 1080,
+            Way::Zstd(_) | Way::ZstdLong => 1020,
             Way::Xz { nice: Some(_), .. } => 988,
             Way::Xz { .. } => 1000,
         })
@@ -85,7 +94,11 @@ impl Way {
     /// Packs.
     pub fn pack(self, data: &[u8]) -> Result<(Backend, Vec<u8>)> {
         match self {
-            Way::Zstd(level) => Ok((Backend::Zstd, zstd(data, level)?)),
+            Way::Zstd(level) => Ok((Backend::Zstd, zstd(data, level, &[])?)),
+            Way::ZstdLong => {
+                let long = [CParameter::Strategy(Strategy::ZSTD_btopt), CParameter::MinMatch(6)];
+                Ok((Backend::Zstd, zstd(data, 19, &long)?))
+            }
             Way::Xz { preset, lc, pb, nice } => Ok((Backend::Xz, xz(data, preset, lc, pb, nice)?)),
         }
     }
@@ -123,7 +136,7 @@ fn xz(data: &[u8], preset: u32, lc: u32, pb: u32, nice: Option<u32>) -> Result<V
     }
 }
 
-fn zstd(data: &[u8], level: i32) -> Result<Vec<u8>> {
+fn zstd(data: &[u8], level: i32, more: &[CParameter]) -> Result<Vec<u8>> {
     let failed = |code| Error::data("zstd_failed", format!("zstd: {}", zstd::zstd_safe::get_error_name(code)));
     let mut context = CCtx::create();
     let mut set = |p| context.set_parameter(p).map_err(failed);
@@ -131,6 +144,9 @@ fn zstd(data: &[u8], level: i32) -> Result<Vec<u8>> {
     set(CParameter::ContentSizeFlag(true))?;
     // What is read in parts is not covered by the hash at the end of the file.
     set(CParameter::ChecksumFlag(true))?;
+    for parameter in more {
+        set(*parameter)?;
+    }
     let mut out = Vec::with_capacity(zstd::zstd_safe::compress_bound(data.len()));
     context.compress2(&mut out, data).map_err(failed)?;
     out.shrink_to_fit();
@@ -170,6 +186,28 @@ pub fn best_way(data: &[u8], effort: Effort) -> Result<Way> {
         }
     }
     Ok(best.1)
+}
+
+/// What is tried of a longer block. Counters begin with fewer digits than they go on with, so it is taken from the middle.
+const BLOCK_PROBE: usize = 128 << 10;
+
+/// The way to pack blocks like this one, if they are to be unpacked quickly.
+pub fn quick_way(block: &[u8]) -> Result<Way> {
+    let start = block.len().saturating_sub(BLOCK_PROBE) / 2;
+    let probe = block.get(start..).and_then(|rest| rest.get(..BLOCK_PROBE)).unwrap_or(block);
+    let best = |ways: &[Way]| -> Result<(usize, Way)> {
+        let mut best = (usize::MAX, XZ_6);
+        for way in ways {
+            let size = way.pack(probe)?.1.len();
+            if size < best.0 {
+                best = (size, *way);
+            }
+        }
+        Ok(best)
+    };
+    let xz = DEFAULT_WAYS.into_iter().filter(|way| matches!(way, Way::Xz { .. })).collect::<Vec<_>>();
+    let (quick, small) = (best(&QUICK_WAYS)?, best(&xz)?);
+    Ok(if small.0.saturating_mul(3) < quick.0.saturating_mul(2) { small.1 } else { quick.1 })
 }
 
 /// Packs in the best of all ways, without storing.
@@ -240,5 +278,30 @@ mod tests {
             assert_eq!(backend.unpack(&packed.into(), 1 << 30).unwrap(), data);
             assert_eq!(smallest(b"", effort).unwrap(), (Backend::Stored, Vec::new()));
         }
+        for way in QUICK_WAYS {
+            let (backend, packed) = way.pack(&data).unwrap();
+            assert_eq!(backend.unpack(&packed.into(), 1 << 30).unwrap(), data, "{way:?}");
+        }
+    }
+
+    #[test]
+    fn xz_must_be_worth_the_wait() {
+        let size = |way: Way, data: &[u8]| way.pack(data).unwrap().1.len();
+        let lines = |line: &dyn Fn(u32) -> String| (0..60_000).map(|i| line(i) + "\n").collect::<String>().into_bytes();
+        let scrambled = |i: u32| i.wrapping_mul(0x9E37_79B9) >> 7;
+        for data in [
+            lines(&|i| (1_000_000 + i).to_string()),
+            lines(&|i| scrambled(i).to_string()),
+            lines(&|i| ["alpha", "beta", "gamma"][scrambled(i) as usize % 3].to_string()),
+            b"x".to_vec(),
+            Vec::new(),
+        ] {
+            let way = quick_way(&data).unwrap();
+            if matches!(way, Way::Xz { .. }) {
+                let quick = QUICK_WAYS.map(|way| size(way, &data)).into_iter().min().unwrap();
+                assert!(size(way, &data) * 4 < quick * 3, "{way:?}");
+            }
+        }
+        assert!(!matches!(quick_way(&lines(&|i| scrambled(i).to_string())).unwrap(), Way::Xz { .. }));
     }
 }

@@ -4,7 +4,7 @@
 //! bounded by a batch of groups whatever the length of the input. A column's type holds for the whole file, so every
 //! block keeps both zone maps it could have until the end.
 
-use super::compress::{Effort, Way, best_way, smallest_packed};
+use super::compress::{Effort, Way, best_way, quick_way, smallest_packed};
 use super::put::{Joined, put_sv, put_uv};
 use super::spool::Spool;
 use crate::backend::Backend;
@@ -26,6 +26,8 @@ pub struct Settings {
     pub batch_bytes: usize,
     /// How hard to try.
     pub effort: Effort,
+    /// At the default effort, whether blocks should unpack quickly, even if they are somewhat larger then.
+    pub quick: bool,
     /// Threads.
     pub threads: usize,
     /// Where to keep what does not fit into memory.
@@ -148,11 +150,14 @@ impl Groups {
     }
 
     fn pack(&mut self) -> Result<()> {
-        let Settings { effort, threads, .. } = self.settings;
+        let Settings { effort, quick, threads, .. } = self.settings;
+        let quick = quick && effort == Effort::Default;
         if effort == Effort::Default && self.facts.is_empty() {
             let first = self.waiting.iter().take(self.ways.len()).collect();
-            let way = |(_, column): &(usize, Joined)| {
-                Ok(if column.bytes().len() < SHORT { None } else { Some(best_way(column.bytes(), effort)?) })
+            let way = |(_, column): &(usize, Joined)| match column.bytes() {
+                short if short.len() < SHORT => Ok(None),
+                cells if quick => quick_way(cells).map(Some),
+                cells => best_way(cells, effort).map(Some),
             };
             self.ways = parallel::map(first, threads, way)?;
         }
@@ -162,6 +167,7 @@ impl Groups {
             let cells = column.bytes();
             let (backend, packed) = match self.ways.get(k).copied().flatten() {
                 Some(way) => way.pack(cells)?,
+                None if quick => quick_way(cells)?.pack(cells)?,
                 None => smallest_packed(cells, effort)?,
             };
             let tag = if backend == Backend::Xz { 0 } else { 1 };

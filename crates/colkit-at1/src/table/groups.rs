@@ -323,7 +323,7 @@ impl Inner {
         Some(bounded(min, max))
     }
 
-    fn lane(self: &Arc<Self>, column: usize, positions: Vec<usize>, rows: Range<u64>, scan: &Scan) -> Lane {
+    fn lane(self: &Arc<Self>, column: usize, positions: Vec<usize>, rows: Arc<[Range<u64>]>, scan: &Scan) -> Lane {
         let field = self.schema.fields().get(column).cloned();
         let schema = Arc::new(Schema::new(positions.iter().filter_map(|_| field.clone()).collect::<Vec<_>>()));
         let reader = ColumnReader::new(self.clone(), column, positions.len(), schema, rows, scan);
@@ -331,8 +331,14 @@ impl Inner {
         Lane { columns: positions, machine }
     }
 
-    /// One lane for each column that is asked for, however often.
     fn lanes(self: &Arc<Self>, rows: &Range<u64>, scan: &Scan) -> Result<Vec<Lane>> {
+        self.lanes_of(std::slice::from_ref(rows), scan)
+    }
+
+    /// One lane for each column that is asked for, however often, to read rows in sorted and disjoint ranges. A group without
+    /// wanted rows is not unpacked.
+    fn lanes_of(self: &Arc<Self>, rows: &[Range<u64>], scan: &Scan) -> Result<Vec<Lane>> {
+        let rows: Arc<[Range<u64>]> = rows.iter().filter(|range| !range.is_empty()).cloned().collect();
         let mut wanted: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut place = std::collections::HashMap::new();
         for (position, column) in scan.projection.indices(&self.schema)?.into_iter().enumerate() {
@@ -443,5 +449,94 @@ impl Table for Groups {
 
     fn verify(&self) -> Result<Boxed<Verified>> {
         Ok(Box::new(Verify::new(self.0.file.clone(), Some(self.0.lines.clone()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::Walk;
+    use crate::stream_set::Streams;
+    use crate::{Codec, PackOptions, pack};
+    use arrow::compute::{concat_batches, take_record_batch};
+    use bytes::Bytes;
+    use colkit_core::drive::blocking;
+    use colkit_core::{Limits, Source, StreamSink};
+    use std::sync::{Mutex, PoisonError};
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The table of a packed text, and the packed text.
+    fn table(codec: Codec, text: String) -> (Groups, Bytes) {
+        let kept = Kept::default();
+        // So little memory that groups are small.
+        let options = PackOptions { codec: Some(codec), memory: 1 << 20, threads: 1, ..PackOptions::default() };
+        pack(&Bytes::from(text), Box::new(StreamSink(kept.clone())), &options).unwrap();
+        let bytes = Bytes::from(std::mem::take(&mut *kept.0.lock().unwrap()));
+        let limits = Limits::default();
+        let walk = Walk::new(bytes.size(), 1 << 10, &limits, |_, entry| !crate::codec::shape::is_stored_blocks(entry));
+        let container = blocking::run(Box::new(walk), &bytes).unwrap();
+        let crate::container::Content::Streams(entries) = &container.content else { panic!("no streams") };
+        let lines = Queryable::open(codec, Streams::unpack(entries, limits.memory).unwrap(), entries).unwrap();
+        (Groups::new(Arc::new(File { container, limits }), lines).unwrap(), bytes)
+    }
+
+    fn read(table: &Groups, bytes: &Bytes, rows: &[Range<u64>], batch_rows: usize) -> Vec<RecordBatch> {
+        let scan = Scan { batch_rows, ..Scan::default() };
+        let column = |mut lane: Lane| {
+            let mut batches = Vec::new();
+            while let Some(batch) = blocking::next(&mut lane.machine, bytes).unwrap() {
+                assert!(batch.num_rows() <= batch_rows);
+                batches.push(batch);
+            }
+            batches.first().map(|first| concat_batches(&first.schema(), &batches).unwrap())
+        };
+        table.0.lanes_of(rows, &scan).unwrap().into_iter().filter_map(column).collect()
+    }
+
+    #[test]
+    fn some_rows_are_those_of_all_rows() {
+        let csv = |i: u64| format!("{i},{}.5,name {}\n", i * 7 % 100, i % 13);
+        let ragged = |i: u64| if i % 900 == 5 { "only one\n".into() } else { csv(i) };
+        let json = |i: u64| format!("{{\"a\":{i},\"b\":\"x\\\"{}\"}}\n", i % 7);
+        let shapes = |i: u64| if i.is_multiple_of(3) { format!("{{\"c\":{i}}}\n") } else { json(i) };
+        let of =
+            |head: &str, line: &dyn Fn(u64) -> String| head.to_string() + &(0..20_000).map(line).collect::<String>();
+        for (codec, text) in [
+            (Codec::Qcolumnar, of("a,b,c\n", &csv)),
+            (Codec::Qcolumnar, of("a,b,c\n", &ragged)),
+            (Codec::Qjson, of("", &json)),
+            (Codec::Qjson2, of("", &shapes)),
+        ] {
+            let (table, bytes) = table(codec, text);
+            let count = table.row_count();
+            assert!(table.0.lines.pieces() > 2 && count >= 20_000, "{codec:?}");
+            let whole = std::iter::once(0..count).collect::<Vec<_>>();
+            let all = read(&table, &bytes, &whole, 1000);
+            for rows in [
+                (0..count).step_by(7).map(|i| i..i + 1).collect::<Vec<_>>(),
+                (0..count).step_by(901).map(|i| i..(i + 300).min(count)).collect(),
+                vec![0..1, 5..7, 4000..4001, count - 1..count],
+                std::iter::once(5..count - 2).collect(),
+                Vec::new(),
+            ] {
+                let picked = arrow::array::UInt64Array::from_iter_values(rows.iter().cloned().flatten());
+                let expected: Vec<_> = all.iter().map(|b| take_record_batch(b, &picked).unwrap()).collect();
+                let found = read(&table, &bytes, &rows, 777);
+                assert!(found == expected || rows.is_empty() && found.is_empty(), "{codec:?} {rows:?}");
+            }
+        }
     }
 }
