@@ -20,8 +20,8 @@ pub use flips::{Bit, Flips, flipped_bits};
 
 use crate::drive::blocking;
 use crate::{
-    BoundPredicate, ByteRange, Counting, Format, Late, Limits, MemorySink, Op, Predicate, Projection, ReadOptions,
-    RegionKind, Result, RowFilter, Scan, Source, Table, TableFile, Value, WriteOptions, coalesce,
+    BoundPredicate, ByteRange, Counting, Format, Late, MemorySink, Op, Predicate, Projection, ReadOptions, RegionKind,
+    Result, RowFilter, Scan, Source, Table, TableFile, Value, WriteOptions, coalesce,
 };
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
@@ -277,7 +277,7 @@ fn the_async_driver_agrees(format: &Arc<dyn Format>, bytes: &Bytes, all: &Record
         let remote = Arc::new(crate::drive::store::Remote::new(store, &object));
         let options = ReadOptions { prefetch: 64 << 10, ..ReadOptions::default() };
         let table = remote.run(format.open(remote.size(), &options)).await.unwrap();
-        let limits = Limits::default();
+        let limits = crate::Limits::default();
         let read = async |scan: Scan| {
             let batches: Vec<RecordBatch> =
                 remote.clone().scan(table.clone(), &scan, &limits).try_collect().await.unwrap();

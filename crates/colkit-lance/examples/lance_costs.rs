@@ -132,6 +132,9 @@ fn whole(x: u64) -> i64 {
     i64::try_from(x).unwrap_or(i64::MAX)
 }
 
+/// What it is called, the values, and what is asked of the writer.
+type Column<'a> = (&'static str, &'a ArrayRef, Vec<(&'static str, &'static str)>);
+
 /// Columns of which each has one encoding.
 fn made() -> Result<Vec<Case>> {
     let numbers =
@@ -165,7 +168,7 @@ fn made() -> Result<Vec<Case>> {
     let pages = pages.slice(0, ROWS / 64);
     let alone = ("dict-divisor", "100000000");
     let none = ("compression", "none");
-    let cases: Vec<(&str, &ArrayRef, Vec<(&str, &str)>)> = vec![
+    let cases: Vec<Column<'_>> = vec![
         ("flat", &bits, vec![none, alone]),
         ("bits", &bits, vec![alone]),
         ("runs of 4", &keys, vec![alone, ("compression", "fsst")]),

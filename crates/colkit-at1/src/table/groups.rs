@@ -24,7 +24,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use colkit_core::cells::{Inference, Kinds, is_cell_type};
 use colkit_core::{
     BatchMachine, Boxed, ByteRange, ColumnStatistics, Error, Lane, Layout, Result, Scan, Selection, Split, Table,
-    Value, Verified, column_index, pick, ready, spans,
+    Value, Verified, column_index, ready,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -331,13 +331,9 @@ impl Inner {
         Lane { columns: positions, machine }
     }
 
-    fn lanes(self: &Arc<Self>, rows: &Range<u64>, scan: &Scan) -> Result<Vec<Lane>> {
-        self.lanes_of(std::slice::from_ref(rows), scan)
-    }
-
     /// One lane for each column that is asked for, however often, to read rows in sorted and disjoint ranges. A group without
     /// wanted rows is not unpacked.
-    fn lanes_of(self: &Arc<Self>, rows: &[Range<u64>], scan: &Scan) -> Result<Vec<Lane>> {
+    fn lanes(self: &Arc<Self>, rows: &[Range<u64>], scan: &Scan) -> Result<Vec<Lane>> {
         let rows: Arc<[Range<u64>]> = rows.iter().filter(|range| !range.is_empty()).cloned().collect();
         let mut wanted: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut place = std::collections::HashMap::new();
@@ -429,10 +425,7 @@ impl Table for Groups {
     }
 
     fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
-        let table = &self.0;
-        let spans = spans(rows, |row| table.rows_of(table.pieces_of(&(row..row + 1)).start).end);
-        let part = |span: Range<u64>| Ok((span.clone(), table.lanes(&span, scan)?));
-        Ok(pick(rows, spans.into_iter().map(part).collect::<Result<Vec<_>>>()?))
+        self.0.lanes(rows.ranges(), scan)
     }
 
     fn column_bytes(&self, column: usize) -> Option<u64> {
@@ -459,6 +452,7 @@ mod tests {
     use crate::stream_set::Streams;
     use crate::{Codec, PackOptions, pack};
     use arrow::compute::{concat_batches, take_record_batch};
+    use arrow::record_batch::RecordBatch;
     use bytes::Bytes;
     use colkit_core::drive::blocking;
     use colkit_core::{Limits, Source, StreamSink};
@@ -503,7 +497,7 @@ mod tests {
             }
             batches.first().map(|first| concat_batches(&first.schema(), &batches).unwrap())
         };
-        table.0.lanes_of(rows, &scan).unwrap().into_iter().filter_map(column).collect()
+        table.0.lanes(rows, &scan).unwrap().into_iter().filter_map(column).collect()
     }
 
     #[test]
