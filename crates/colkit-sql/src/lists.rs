@@ -2,7 +2,8 @@
 //!
 //! The engine brings lists on the same column together. It takes `x NOT IN (1) OR x NOT IN (2)` for true and
 //! `x IN (1) AND x IN (2)` for false, even where `x` is null and neither is known, and a null in a list for a value like any
-//! other. So nulls are taken out of lists here, and lists that meet are brought together before it sees them.
+//! other. So nulls are taken out of lists here, and lists that meet are brought together before it sees them. For that, `NOT`
+//! goes to where the lists are, as the engine would move it later.
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;
@@ -30,6 +31,25 @@ pub(crate) fn without_nulls(list: &InList) -> Option<Expr> {
     }
     let values = Expr::InList(InList { list: values, ..list.clone() });
     Some(if list.negated { values.and(unknown) } else { values.or(unknown) })
+}
+
+/// `NOT` of an expression in which there may be lists, moved inwards; `None` if it stays where it is.
+pub(crate) fn denied(expr: &Expr) -> Option<Expr> {
+    match expr {
+        Expr::InList(list) => Some(Expr::InList(InList { negated: !list.negated, ..list.clone() })),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            let op = match op {
+                Operator::And => Operator::Or,
+                Operator::Or => Operator::And,
+                _ => return None,
+            };
+            let not = |e: &Expr| denied(e).unwrap_or_else(|| Expr::Not(Box::new(e.clone())));
+            let (left, right) = (not(left), not(right));
+            let together = bring_together(&left, op, &right);
+            Some(together.unwrap_or_else(|| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))))
+        }
+        _ => None,
+    }
 }
 
 /// Two sides of an `AND` or `OR` with the lists among their operands brought together, if there are any. Within each side
@@ -84,10 +104,15 @@ fn both(a: &Expr, op: Operator, b: &Expr) -> Option<Expr> {
     let of = |a: &InList, b: &InList, in_both: bool| -> Vec<Expr> {
         a.list.iter().filter(|item| b.list.contains(item) == in_both).cloned().collect()
     };
+    let either = || [a.list.clone(), of(b, a, false)].concat();
     let (list, negated) = match (op, a.negated, b.negated) {
         (Operator::And, false, false) => (of(a, b, true), false),
         (Operator::And, false, true) => (of(a, b, false), false),
         (Operator::And, true, false) => (of(b, a, false), false),
+        (Operator::And, true, true) => (either(), true),
+        (Operator::Or, false, false) => (either(), false),
+        (Operator::Or, false, true) => (of(b, a, false), true),
+        (Operator::Or, true, false) => (of(a, b, false), true),
         (Operator::Or, true, true) => (of(a, b, true), true),
         _ => return None,
     };

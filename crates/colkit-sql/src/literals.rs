@@ -4,7 +4,7 @@
 //! literal is bound to the column's type as in colkit's own conditions: exactly, whether the column can hold it or not.
 //! DataFusion would bring both to a type that is meant to hold either, or cut the literal to the column's.
 
-use crate::lists::{bring_together, known, without_nulls};
+use crate::lists::{bring_together, denied, known, without_nulls};
 use colkit::{Comparison, Decimal, Op, Value};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
@@ -127,9 +127,11 @@ fn bind(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right }) => {
             bring_together(left, *op, right)
         }
+        Expr::Not(operand) => denied(operand),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            let denied = || denied(left).filter(|_| *op == Operator::Eq && is_false(right));
             let swapped = || compare(right, op.swap()?, left, schema);
-            compare(left, *op, right, schema).or_else(swapped)
+            compare(left, *op, right, schema).or_else(swapped).or_else(denied)
         }
         Expr::Between(between) => bind_between(between, schema),
         Expr::InList(list) => match bind_list(list, schema) {
@@ -143,6 +145,10 @@ fn bind(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Some(bound) => Transformed::yes(bound),
         None => Transformed::no(expr),
     })
+}
+
+fn is_false(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(ScalarValue::Boolean(Some(false)), _))
 }
 
 /// Decimals divide like floating point numbers: a quotient of decimals would be cut after a few digits.

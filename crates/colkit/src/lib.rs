@@ -40,7 +40,8 @@ pub use colkit_core::{
     Format, Lane, Late, Layout, Limits, Literal, MappedSource, MemorySink, Nulls, Op, Predicate, Projection, ReadCount,
     ReadOptions, Region, RegionKind, Result, RowFilter, Scan, Scanner, Selection, Sink, Source, Split, StreamSink,
     Table, TableFile, TableWriter, TreeSink, Types, Value, Verified, WriteOptions, WriteSummary, already_there,
-    available_threads, cells, coalesce, column_index, drive, json, make_unique, memory, plan, recognise, recognition,
+    available_threads, cells, coalesce, column_index, drive, json, make_unique, memory, plan, pool, recognise,
+    recognition,
 };
 pub use colkit_interop as interop;
 #[cfg(feature = "store")]

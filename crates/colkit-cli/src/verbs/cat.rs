@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::rows::{Printing, Subject};
 use crate::{Io, Outcome};
 use colkit::plan::Planned;
-use colkit::{OpenFile, Result, Scan};
+use colkit::{OpenFile, Result, Scan, pool};
 use std::io::Write;
 
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
@@ -101,5 +101,8 @@ pub fn explain_read(file: &OpenFile, io: &mut Io) -> Result<()> {
     let requests = plural(read.requests, "request");
     let of = format!("{} of {}", plural(read.bytes, "byte"), crate::human::count(size));
     writeln!(io.stderr, "read: {of} ({}) in {requests}, opening included", share(read.bytes, size))?;
+    let pool = pool::count();
+    let (made, used) = (plural(pool.misses, "large buffer"), plural(pool.hits, "time"));
+    writeln!(io.stderr, "memory: {made}, used again {used}, {} kept", bytes(pool.held))?;
     Ok(())
 }

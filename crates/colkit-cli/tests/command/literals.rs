@@ -120,6 +120,12 @@ fn no_type_need_hold_both_the_column_and_the_literal() {
 fn lists_on_the_same_column_leave_null_unknown() {
     let folder = tables("SELECT column1 AS c FROM (VALUES (1), (2), (3), (NULL))");
     finds(&folder, "c not in (1, 7) or c not in (2, 8)", "1 2 3");
+    finds(&folder, "not (c in (1, 7)) or c not in (2, 8)", "1 2 3");
+    finds(&folder, "not (c in (1.5, 7.5)) or c not in (2.5, 8.5)", "1 2 3");
+    finds(&folder, "not (c in (1, 7) and (c in (2, 8) or c in (5, 6)))", "1 2 3");
+    finds(&folder, "not (c in (1, 7) or c not in (2, 8)) or c not in (3)", "1 2");
+    finds(&folder, "not (c not in (1, 7) and c not in (2, 8)) and c in (1, 2, 9)", "1 2");
+    finds(&folder, "c in (1) or c not in (1, 2)", "1 3");
     finds(&folder, "not (c in (1, 2) and c in (3, 4))", "1 2 3");
     finds(&folder, "not (c in (1, 2) and c not in (1, 2, 3))", "1 2 3");
     finds(&folder, "c not in (1, 2) or c not in (2, 3) or c in (9, 8)", "1 3");
