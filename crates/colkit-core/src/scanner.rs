@@ -487,6 +487,9 @@ impl Scanner {
     }
 
     fn count(&mut self, batch: &RecordBatch) -> Result<()> {
+        if self.most == u64::MAX {
+            return Ok(());
+        }
         self.given = self.given.saturating_add(decoded_bytes(batch));
         Limits::check_output(self.given, self.most)
     }

@@ -5,12 +5,16 @@ use crate::coroutine::{BoxFuture, Io, join_all};
 use crate::describe::{self, ColumnSummary};
 use crate::prove;
 use crate::prune;
-use crate::read::{ColumnReader, LanceFile, Pieces};
+use crate::read::{ColumnReader, LanceFile, Pieces, has_blob};
 use crate::schema::{Fields, Node};
+use arrow::array::ArrayRef;
 use arrow::datatypes::{Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
+use colkit_core::plan::batch_of;
 use colkit_core::{
-    BoundPredicate, Boxed, ColumnStatistics, Lane, Layout, Projection, Result, Scan, Selection, Split, Table, Verified,
-    coalesce,
+    BatchMachine, BoundPredicate, Boxed, ColumnStatistics, Lane, Layout, Machine, Projection, Result, Scan, Selection,
+    Split, Step, Table, Verified, coalesce,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,6 +45,18 @@ impl LanceTable {
         self.file.container.coroutine(move |io| async move { describe::columns(&file, &io).await })
     }
 
+    /// A few rows, all columns at once.
+    fn read_together(&self, nodes: Vec<Arc<Node>>, schema: SchemaRef, rows: &Selection) -> BatchMachine {
+        let (file, rows) = (self.file.clone(), rows.clone());
+        let read = self.file.container.coroutine(move |io| async move {
+            let fields: Vec<BoxFuture<ArrayRef>> =
+                nodes.iter().map(|node| file.read(&io, node, rows.clone())).collect();
+            let count = usize::try_from(rows.len()).unwrap_or(usize::MAX);
+            batch_of(&schema, join_all(fields).await?, count)
+        });
+        Box::new(Once(Some(read)))
+    }
+
     /// The fields of a projection, and the schema of what comes out.
     fn project(&self, projection: &Projection) -> Result<(Vec<Arc<Node>>, SchemaRef)> {
         let fields = &self.file.fields;
@@ -50,6 +66,27 @@ impl LanceTable {
         let nodes =
             pruned.filter_map(|(column, field)| Some(fields.roots.get(column.index)?.prune(field).map(Arc::new)));
         Ok((nodes.collect::<Result<Vec<_>>>()?, schema))
+    }
+}
+
+/// So few rows are not worth a lane for each column.
+const FEW_ROWS: u64 = 64;
+
+/// One batch, and then nothing.
+struct Once(Option<Boxed<RecordBatch>>);
+
+impl Machine for Once {
+    type Output = Option<RecordBatch>;
+
+    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
+        let Some(machine) = &mut self.0 else { return Ok(Step::Ready(None)) };
+        Ok(match machine.step(got)? {
+            Step::Need(ranges) => Step::Need(ranges),
+            Step::Ready(batch) => {
+                self.0 = None;
+                Step::Ready(Some(batch))
+            }
+        })
     }
 }
 
@@ -215,6 +252,10 @@ impl Table for LanceTable {
 
     fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
         let (nodes, schema) = self.project(&scan.projection)?;
+        if rows.len() <= FEW_ROWS && nodes.len() > 1 && !nodes.iter().any(|node| has_blob(node)) {
+            let columns = (0..nodes.len()).collect();
+            return Ok(vec![Lane { columns, machine: self.read_together(nodes, schema, rows) }]);
+        }
         // A lane holds a piece, and its batches wait for those of other lanes and splits.
         let memory = scan.memory / (nodes.len() as u64 * 8).max(1);
         let lane = |(position, node): (usize, Arc<Node>)| {

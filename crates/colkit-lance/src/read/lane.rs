@@ -135,11 +135,13 @@ const LARGEST_PIECE: u64 = 1 << 20;
 /// Rows of a piece at most, however narrow.
 const MOST_ROWS: u64 = 1 << 20;
 
+/// Whether values may be of any size.
+pub(crate) fn has_blob(node: &Node) -> bool {
+    node.kind == Kind::Blob || node.children.iter().any(has_blob)
+}
+
 /// Rows of the first piece, by what the column takes in the file.
 fn first_piece(file: &LanceFile, node: &Node, piece_bytes: u64) -> u64 {
-    fn has_blob(node: &Node) -> bool {
-        node.kind == Kind::Blob || node.children.iter().any(has_blob)
-    }
     if has_blob(node) {
         return 16;
     }

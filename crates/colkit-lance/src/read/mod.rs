@@ -6,7 +6,7 @@ mod lists;
 mod shaped;
 
 pub(crate) use column::ColumnReader;
-pub(crate) use lane::Pieces;
+pub(crate) use lane::{Pieces, has_blob};
 
 use crate::container::{ColumnMetadata, Container, Version};
 use crate::coroutine::{BoxFuture, Io};
