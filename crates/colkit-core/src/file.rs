@@ -12,7 +12,7 @@ use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// An open file, read by the blocking driver.
+/// An open file, read by the blocking host.
 #[derive(Clone)]
 pub struct TableFile {
     format: Arc<dyn Format>,

@@ -1,10 +1,11 @@
 //! The vocabulary of colkit.
 //!
-//! A [`Format`] says which bytes it needs and what they mean; a driver fetches them from a [`Source`]; out come a
+//! A [`Format`] says which bytes it needs and what they mean; a host fetches them from a [`Source`]; out come a
 //! [`Table`] and its record batches. Everything else only ever talks to those words.
 //!
 //! Formats do no I/O: they are [`Machine`]s that ask for byte ranges. [`TableFile`] is an open file driven by blocking
-//! reads and threads; with the feature `object-store`, [`drive::store::Remote`] drives the same machines over a store.
+//! reads and threads; with the feature `object-store`, [`drive::store::Remote`] runs the same machines over a store. Both
+//! scan with a [`Scanner`].
 
 mod beneath;
 pub mod cells;

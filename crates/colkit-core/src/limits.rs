@@ -12,7 +12,7 @@
 //! | `batch_rows` | 1,048,576 | rows of one batch, whatever was asked for |
 //!
 //! Formats check what they are about to read or reserve; what every table has in common (its schema, the size of what
-//! comes out) is checked by the driver, once for all of them.
+//! comes out) is checked by the scan engine, once for all of them.
 
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema};

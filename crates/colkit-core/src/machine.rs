@@ -1,7 +1,7 @@
 //! Computations over bytes they do not have yet.
 //!
-//! A format never reads: it says which byte ranges it needs next, a driver brings them, and the computation goes on.
-//! Opening a file, planning splits, reading a column, taking rows: each is a [`Machine`]. The same machine runs over
+//! A format never reads: it says which byte ranges it needs next, a host brings them, and the computation goes on.
+//! Opening a file, planning splits, reading a column: each is a [`Machine`]. The same machine runs over
 //! a local file, an object store, or a slice in a test, and what it asked for is exactly what was read.
 
 use crate::{ByteRange, Result};

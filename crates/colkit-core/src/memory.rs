@@ -3,7 +3,7 @@
 //! Formats check what they are about to reserve against [`Limits::memory`](crate::Limits). That is the first defence,
 //! and for a library the only one. A program that owns its process can add a second: it says once how much is in use and
 //! how much there may be ([`set_ceiling`]), and all work that grows with a file looks at that between its steps: the
-//! drivers before every step of a machine, and loops that gather much without ever asking for bytes by themselves.
+//! hosts before every step of a machine, and loops that gather much without ever asking for bytes by themselves.
 
 use crate::{Error, Result, pool};
 use std::sync::OnceLock;

@@ -1,7 +1,7 @@
 //! From what was asked to what must be read, and back.
 //!
 //! Conditions need columns that the caller may not want. The plan widens the projection by them, splits the conditions into
-//! [stages](Stage) that can be decided one after another, and afterwards keeps the columns that were asked for.
+//! stages that can be decided one after another, and afterwards keeps the columns that were asked for.
 
 use crate::table::ColumnRef;
 use crate::{BoundPredicate, Error, Projection, Result, RowFilter, Scan, Split, Table, coalesce};

@@ -113,7 +113,7 @@ impl Future for Fetch {
                 let taken = answers.map(|a| a.iter_mut().map(std::mem::take).collect::<Vec<_>>());
                 let whole = taken.filter(|t| t.iter().zip(&self.ranges).all(|(b, r)| b.len() as u64 == r.len()));
                 Poll::Ready(whole.ok_or_else(|| {
-                    Error::new(colkit_core::Class::Io, "short_read", "the driver brought other bytes than asked for")
+                    Error::new(colkit_core::Class::Io, "short_read", "the host brought other bytes than asked for")
                 }))
             }
         }
