@@ -252,7 +252,8 @@ impl Table for LanceTable {
 
     fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
         let (nodes, schema) = self.project(&scan.projection)?;
-        if rows.len() <= FEW_ROWS && nodes.len() > 1 && !nodes.iter().any(|node| has_blob(node)) {
+        let few = FEW_ROWS.min(scan.batch_rows as u64);
+        if rows.len() <= few && nodes.len() > 1 && !nodes.iter().any(|node| has_blob(node)) {
             let columns = (0..nodes.len()).collect();
             return Ok(vec![Lane { columns, machine: self.read_together(nodes, schema, rows) }]);
         }
