@@ -2,7 +2,7 @@
 
 use crate::{limits, options};
 use arrow::array::{Array, UInt64Array};
-use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
+use arrow::compute::{concat_batches, take_record_batch};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::drive::blocking;
@@ -74,25 +74,23 @@ pub fn rows(table: &Arc<dyn Table>, file: &Bytes, scan: &Scan) -> Result<RecordB
     Ok(concat_batches(&schema, &batches)?)
 }
 
-/// Rows that a condition keeps are those of the scan for which it holds, however they are read.
+/// A condition finds the same rows, whether it is decided first or looked at on whole rows. They need not be those of the scan: a
+/// file may lie about its bounds.
 fn conditions(table: &Arc<dyn Table>, file: &Bytes, all: &RecordBatch) {
-    // Only of tables that were read whole is it known what should be found.
-    if all.num_rows() as u64 != table.row_count() {
-        return;
-    }
     let schema = table.schema();
     let value = |column: usize| Value::of_row(all.columns().get(column)?, all.num_rows() / 2);
     let compared = |column: usize, op: Op| Predicate::compare(column, op, value(column)?).bind(&schema).ok();
     let predicates = (0..all.num_columns().min(2)).flat_map(|c| [compared(c, Op::Eq), compared(c, Op::Ge)]);
     for predicate in predicates.flatten() {
-        let Ok(mask) = predicate.evaluate(all, &Some) else { continue };
-        let Ok(expected) = filter_record_batch(all, &mask) else { continue };
-        for late in [Late::Always, Late::Never] {
+        let found = |late: Late| {
             let scan = Scan { predicate: Some(predicate.clone()), late, ..scan(Projection::all()) };
-            if let Ok(found) = rows(table, file, &scan) {
-                assert_eq!(found.columns(), expected.columns(), "{late:?}: {predicate:?}");
-            }
-        }
+            rows(table, file, &scan)
+        };
+        let (Ok(first), Ok(beside)) = (found(Late::Always), found(Late::Never)) else { continue };
+        // Batches are cut differently, so that one may have more of the first rows than the other.
+        let count = first.num_rows().min(beside.num_rows());
+        assert!(count >= ROWS || first.num_rows() == beside.num_rows(), "{predicate:?}");
+        assert_eq!(first.slice(0, count).columns(), beside.slice(0, count).columns(), "{predicate:?}");
     }
 }
 
