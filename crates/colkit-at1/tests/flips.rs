@@ -1,5 +1,6 @@
 //! One flipped bit anywhere in a file that we wrote: what is restored or read is right, or an error; and `verify` finds it.
 
+use crate::packs::STREAM_SETS;
 use crate::tables::at1;
 use crate::vectors::{strict, unpack};
 use bytes::Bytes;
@@ -75,21 +76,6 @@ fn flip(what: &str, good: &Bytes) -> Flips {
     }
     flips
 }
-
-const STREAM_SETS: [Codec; 12] = [
-    Codec::Ssh,
-    Codec::Json,
-    Codec::Osm,
-    Codec::Log,
-    Codec::Columnar,
-    Codec::Vcf,
-    Codec::Jsondoc,
-    Codec::Qcolumnar,
-    Codec::Qjson,
-    Codec::Dicom,
-    Codec::Embed,
-    Codec::Qjson2,
-];
 
 /// Everything but RAW and frames has room for checksums over every byte.
 fn all_found(effort: Effort) {

@@ -8,19 +8,20 @@
 //! The work is cut into [tasks](Task): running one lane to its next batch, or deciding on one batch. A host takes tasks out,
 //! runs them wherever it likes, brings them the bytes they ask for, and puts them back; and between that it asks for rows.
 
+mod split;
+
 use crate::drive::decoded_bytes;
-use crate::lanes::{Joined, LaneOutput, join};
+use crate::lanes::{Joined, join};
 use crate::plan::{ReadPlan, batch_of};
 use crate::{
-    BatchMachine, ByteRange, Error, Lane, Late, Limits, Machine, Result, Scan, Selection, Split, Step, Table, memory,
-    pick,
+    BatchMachine, ByteRange, Error, Late, Limits, Machine, Result, Scan, Selection, Split, Step, Table, memory, pick,
 };
 use arrow::array::BooleanArray;
-use arrow::compute::{concat, concat_batches, filter_record_batch};
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
-use std::cmp::Reverse;
+use split::{Active, ActiveLane, Deciding, lane_error, narrow, survey};
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -150,152 +151,6 @@ impl Task {
             Work::Lane { result, .. } => *result = Some(Err(error)),
             Work::Decide { result, .. } => *result = Some(Err(error)),
         }
-    }
-}
-
-/// A split under way. What is done for each batch of a lane must not take longer with more lanes: there may be a hundred
-/// thousand of them.
-struct Active {
-    id: u64,
-    split: Split,
-    /// The rows that the lanes give.
-    rows: Selection,
-    lanes: Vec<ActiveLane>,
-    /// The lanes that can be run now, by the rows they have given so far: the one that is furthest behind goes first.
-    open: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Lanes that have nothing ready.
-    awaited: usize,
-    /// Stages that are still to be decided, the next one last.
-    stages: Vec<usize>,
-    deciding: Option<Deciding>,
-    /// Whether the rows that are joined have been decided by all stages.
-    decided: bool,
-    /// Rows still to give when there are no columns.
-    bare_rows: u64,
-    /// Rows joined so far.
-    joined: u64,
-    /// Why it ended early.
-    error: Option<Error>,
-}
-
-/// A stage that is being decided on.
-struct Deciding {
-    stage: usize,
-    /// Its lanes are those from here on; those before hold what earlier stages read.
-    first: usize,
-    /// Joined, and not decided yet.
-    waiting: VecDeque<RecordBatch>,
-    /// A task is deciding on a batch.
-    busy: bool,
-    /// All rows have been joined.
-    complete: bool,
-    /// Rows decided so far, and what is kept of them.
-    rows: u64,
-    masks: Vec<BooleanArray>,
-    kept: Selection,
-    batches: Vec<RecordBatch>,
-    bytes: u64,
-}
-
-struct ActiveLane {
-    output: LaneOutput,
-    /// `None` while a task has it, and at its end.
-    machine: Option<BatchMachine>,
-    /// Rows given so far.
-    rows: u64,
-    /// Why it ended early. Reported after the rows that came before.
-    error: Option<Error>,
-}
-
-impl ActiveLane {
-    fn new(lane: Lane) -> Self {
-        ActiveLane { output: LaneOutput::new(lane.columns), machine: Some(lane.machine), rows: 0, error: None }
-    }
-
-    /// Rows that are there already.
-    fn held(columns: Vec<usize>, batches: Vec<RecordBatch>) -> Self {
-        let ready = batches.into_iter().filter(|b| b.num_rows() > 0).collect();
-        let output = LaneOutput { columns, ready, finished: true };
-        ActiveLane { output, machine: None, rows: 0, error: None }
-    }
-
-    /// Whether there is something to join: rows, the end, or an error.
-    fn is_ready(&self) -> bool {
-        !self.output.ready.is_empty() || self.output.finished || self.error.is_some()
-    }
-
-    fn can_run(&self, ahead: usize) -> bool {
-        self.machine.is_some() && self.output.ready.len() < ahead
-    }
-}
-
-/// The lanes that can be run now, and how many have nothing ready.
-fn survey(lanes: &[ActiveLane], ahead: usize) -> (BinaryHeap<Reverse<(u64, usize)>>, usize) {
-    let open = lanes.iter().enumerate().filter(|(_, l)| l.can_run(ahead)).map(|(i, l)| Reverse((l.rows, i))).collect();
-    (open, lanes.iter().filter(|l| !l.is_ready()).count())
-}
-
-/// The error of a lane that has nothing more to give before it.
-fn lane_error(lanes: &mut [ActiveLane]) -> Option<Error> {
-    let drained = |l: &&mut ActiveLane| l.error.is_some() && l.output.ready.is_empty();
-    lanes.iter_mut().find(drained).and_then(|l| l.error.take())
-}
-
-impl Active {
-    /// Looks at all lanes again.
-    fn survey(&mut self, ahead: usize) {
-        (self.open, self.awaited) = survey(&self.lanes, ahead);
-    }
-
-    /// The lane to work on next.
-    fn pick_lane(&mut self) -> Option<(usize, BatchMachine)> {
-        while let Some(Reverse((_, index))) = self.open.pop() {
-            if let Some(machine) = self.lanes.get_mut(index).and_then(|lane| lane.machine.take()) {
-                return Some((index, machine));
-            }
-        }
-        None
-    }
-
-    /// Takes in what a lane gave.
-    fn lane_gave(&mut self, index: usize, machine: BatchMachine, result: Result<Option<RecordBatch>>, ahead: usize) {
-        let Some(lane) = self.lanes.get_mut(index) else { return };
-        let was_ready = lane.is_ready();
-        match result {
-            Err(error) => lane.error = Some(error),
-            Ok(output) => {
-                lane.rows += output.as_ref().map_or(0, |b| b.num_rows() as u64);
-                lane.output.push(output);
-                if !lane.output.finished {
-                    lane.machine = Some(machine);
-                }
-            }
-        }
-        if lane.is_ready() && !was_ready {
-            self.awaited -= 1;
-        }
-        if lane.can_run(ahead) {
-            self.open.push(Reverse((lane.rows, index)));
-        }
-    }
-
-    /// Ends it.
-    fn end(&mut self, error: Option<Error>) {
-        (self.lanes, self.deciding, self.stages, self.bare_rows) = (Vec::new(), None, Vec::new(), 0);
-        self.open.clear();
-        (self.awaited, self.rows, self.joined) = (0, Selection::default(), 0);
-        self.error = error;
-    }
-
-    /// The columns that no lane of this split reads yet.
-    fn unread(&self, columns: usize) -> Vec<usize> {
-        let mut unread: Vec<bool> = vec![true; columns];
-        for position in self.lanes.iter().flat_map(|l| &l.output.columns) {
-            if let Some(unread) = unread.get_mut(*position) {
-                *unread = false;
-            }
-        }
-        (0..columns).filter(|c| unread.get(*c) == Some(&true)).collect()
     }
 }
 
@@ -648,26 +503,24 @@ impl Scanner {
             self.count(&batch)?;
         }
         if done {
-            self.end_stage(index)
+            self.change(index, Self::end_stage);
         } else if idle && (slow || full) {
-            self.leave_stage(index)
-        } else {
-            Ok(())
+            self.change(index, Self::leave_stage);
         }
-    }
-
-    /// A stage has been decided on all rows.
-    fn end_stage(&mut self, index: usize) -> Result<()> {
-        let Some(mut split) = self.active.remove(index) else { return Ok(()) };
-        let done = self.ended(&mut split);
-        if let Err(error) = done {
-            split.end(Some(error));
-        }
-        self.active.insert(index, split);
         Ok(())
     }
 
-    fn ended(&mut self, split: &mut Active) -> Result<()> {
+    /// Changes a split, which ends with the error if that fails.
+    fn change(&mut self, index: usize, change: fn(&mut Self, &mut Active) -> Result<()>) {
+        let Some(mut split) = self.active.remove(index) else { return };
+        if let Err(error) = change(self, &mut split) {
+            split.end(Some(error));
+        }
+        self.active.insert(index, split);
+    }
+
+    /// A stage has been decided on all rows.
+    fn end_stage(&mut self, split: &mut Active) -> Result<()> {
         let Some(deciding) = split.deciding.take() else { return Ok(()) };
         if deciding.rows != split.rows.len() {
             let message = format!("{} rows where there should be {}", deciding.rows, split.rows.len());
@@ -695,17 +548,7 @@ impl Scanner {
 
     /// Decides no more in this split: the rows that are left are read whole. Those decided so far are looked at once more
     /// with them, which does not change what is kept.
-    fn leave_stage(&mut self, index: usize) -> Result<()> {
-        let Some(mut split) = self.active.remove(index) else { return Ok(()) };
-        let done = self.left(&mut split);
-        if let Err(error) = done {
-            split.end(Some(error));
-        }
-        self.active.insert(index, split);
-        Ok(())
-    }
-
-    fn left(&mut self, split: &mut Active) -> Result<()> {
+    fn leave_stage(&mut self, split: &mut Active) -> Result<()> {
         let Some(mut deciding) = split.deciding.take() else { return Ok(()) };
         self.measure(&deciding);
         let tail = usize::try_from(split.rows.len() - deciding.rows).unwrap_or(0);
@@ -746,20 +589,4 @@ fn arranged(schema: &SchemaRef, rows: usize, columns: Vec<(usize, arrow::array::
         Some(columns) => batch_of(schema, columns, rows),
         None => Err(Error::request("lane_missing", "a column of the projection belongs to no lane")),
     }
-}
-
-/// Keeps of what lanes hold the rows for which the masks, one after another, are true.
-fn narrow(lanes: &mut [ActiveLane], masks: &[BooleanArray]) -> Result<()> {
-    if lanes.is_empty() {
-        return Ok(());
-    }
-    let masks: Vec<&dyn arrow::array::Array> = masks.iter().map(|m| m as &dyn arrow::array::Array).collect();
-    let mask = concat(&masks)?;
-    let mask = arrow::array::AsArray::as_boolean(&mask);
-    for lane in lanes {
-        let Some(schema) = lane.output.ready.front().map(RecordBatch::schema) else { continue };
-        let all = concat_batches(&schema, lane.output.ready.iter())?;
-        lane.output.ready = VecDeque::from([filter_record_batch(&all, mask)?]);
-    }
-    Ok(())
 }
