@@ -6,6 +6,7 @@ question is written to that Arrow file afterwards, to be compared with the other
 """
 import importlib
 import json
+import resource
 import sys
 import time
 
@@ -174,10 +175,16 @@ def status(path, name):
         return next((int(line.split()[1]) for line in f if line.startswith(name)), 0)
 
 
+def page_faults():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_minflt + usage.ru_majflt
+
+
 def measured(work):
-    disk, cpu, wall = status("/proc/self/io", "read_bytes"), time.process_time(), time.perf_counter()
+    disk, faults = status("/proc/self/io", "read_bytes"), page_faults()
+    cpu, wall = time.process_time(), time.perf_counter()
     answer = work()
-    return answer, {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu,
+    return answer, {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "faults": page_faults() - faults,
                     "disk": status("/proc/self/io", "read_bytes") - disk, "peak": status("/proc/self/status", "VmHWM") * 1024}
 
 

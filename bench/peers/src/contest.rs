@@ -38,12 +38,14 @@ pub struct Done {
     pub cost: Option<Cost>,
 }
 
-/// Wall and CPU seconds (all threads of the process), and bytes that came from the disk.
+/// Wall and CPU seconds (all threads of the process), bytes that came from the disk, and page faults: memory that the
+/// kernel had to clear or map.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     pub wall: f64,
     pub cpu: f64,
     pub disk: u64,
+    pub faults: u64,
 }
 
 /// One row of the report to come.
@@ -153,7 +155,8 @@ impl Contest {
         let mut results = Vec::new();
         for ((entry, costs), size) in entries.iter().zip(&costs).zip(sizes) {
             let best = best_of(costs);
-            let mut result = json!({"contestant": entry.name, "wall": best.wall, "cpu": best.cpu});
+            let mut result =
+                json!({"contestant": entry.name, "wall": best.wall, "cpu": best.cpu, "faults": best.faults});
             if entry.evict.is_some() {
                 result["disk"] = best.disk.into();
             }
@@ -163,7 +166,13 @@ impl Contest {
             if job.memory {
                 result["peak"] = alone(&title, &entry.name)?.into();
             }
-            eprintln!("  {:<28} {:>10}  CPU {:>10}", entry.name, shown(best.wall), shown(best.cpu));
+            eprintln!(
+                "  {:<28} {:>10}  CPU {:>10}  {:>8} faults",
+                entry.name,
+                shown(best.wall),
+                shown(best.cpu),
+                best.faults
+            );
             results.push(result);
         }
         self.jobs.push(json!({"section": job.section, "table": job.table, "job": job.job, "results": results}));
@@ -197,10 +206,21 @@ fn status_line(name: &str) -> u64 {
 }
 
 pub fn measured<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> {
-    let (disk, cpu, start) = (bytes_from_disk(), cpu_seconds(), Instant::now());
+    let (disk, faults, cpu, start) = (bytes_from_disk(), page_faults(), cpu_seconds(), Instant::now());
     let answer = work()?;
     let wall = start.elapsed().as_secs_f64();
-    Ok((answer, Cost { wall, cpu: cpu_seconds() - cpu, disk: bytes_from_disk() - disk }))
+    let cpu = cpu_seconds() - cpu;
+    Ok((answer, Cost { wall, cpu, disk: bytes_from_disk() - disk, faults: page_faults() - faults }))
+}
+
+fn page_faults() -> u64 {
+    // SAFETY: all zeros are a valid `rusage`, which the call only writes.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    };
+    u64::try_from(usage.ru_minflt + usage.ru_majflt).unwrap_or(0)
 }
 
 fn cpu_seconds() -> f64 {
@@ -226,12 +246,15 @@ fn evict(path: &str) -> Result<()> {
     if failed == 0 { Ok(()) } else { Err("posix_fadvise refused".into()) }
 }
 
-/// The least of each, since noise only ever adds; of bytes the middle, since rows differ from round to round.
+/// The least of each, since noise only ever adds; of bytes and faults the middle, since rows differ from round to round.
 fn best_of(costs: &[Cost]) -> Cost {
     let least = |f: fn(&Cost) -> f64| costs.iter().map(f).fold(f64::MAX, f64::min);
-    let mut disk: Vec<u64> = costs.iter().map(|c| c.disk).collect();
-    disk.sort_unstable();
-    Cost { wall: least(|c| c.wall), cpu: least(|c| c.cpu), disk: disk[disk.len() / 2] }
+    let middle = |f: fn(&Cost) -> u64| {
+        let mut all: Vec<u64> = costs.iter().map(f).collect();
+        all.sort_unstable();
+        all[all.len() / 2]
+    };
+    Cost { wall: least(|c| c.wall), cpu: least(|c| c.cpu), disk: middle(|c| c.disk), faults: middle(|c| c.faults) }
 }
 
 fn shown(seconds: f64) -> String {

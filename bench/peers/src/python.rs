@@ -81,7 +81,9 @@ impl Python {
             }
             let said = python.ask(&request)?;
             let number = |key: &str| said[key].as_f64().ok_or("no cost");
-            let cost = Cost { wall: number("wall")?, cpu: number("cpu")?, disk: said["disk"].as_u64().unwrap_or(0) };
+            let count = |name: &str| said[name].as_u64().unwrap_or(0);
+            let cost =
+                Cost { wall: number("wall")?, cpu: number("cpu")?, disk: count("disk"), faults: count("faults") };
             let answer = match (request["out"].as_str(), request["keep"].as_str()) {
                 (Some(path), _) => Answer::File(path.into()),
                 (None, Some(path)) => {

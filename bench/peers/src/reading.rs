@@ -123,6 +123,9 @@ pub fn run(bench: &Bench, contest: &mut Contest) -> Result<()> {
             ask(bench, contest, "cold", table, &format!("take {count}"), When::Evicted, take)?;
         }
     }
+    for table in ["flights", "packages", "trades"] {
+        ask(bench, contest, "scan", table, "scan", When::Open, &Question::Scan(None))?;
+    }
     let table = "lineitem";
     let numbers = Question::Scan(Some(vec!["l_partkey", "l_extendedprice"]));
     let texts = Question::Scan(Some(vec!["l_shipmode", "l_comment"]));
