@@ -13,6 +13,7 @@ pub mod cells;
 pub mod conformance;
 mod decimal;
 pub mod drive;
+mod encoded;
 mod error;
 mod file;
 mod format;

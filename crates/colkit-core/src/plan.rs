@@ -3,11 +3,12 @@
 //! Conditions need columns that the caller may not want. The plan widens the projection by them, splits the conditions into
 //! stages that can be decided one after another, and afterwards keeps the columns that were asked for.
 
+use crate::encoded::{batch_decoded, decided_by_value, decoded};
 use crate::table::ColumnRef;
 use crate::{BoundPredicate, Error, Projection, Result, RowFilter, Scan, Split, Table, coalesce};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatchOptions};
 use arrow::compute::{filter_record_batch, prep_null_mask_filter};
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
 
@@ -23,7 +24,6 @@ pub struct ReadPlan {
     /// The conditions. No two look at the same column; the cheapest comes first.
     pub(crate) stages: Vec<Stage>,
     columns: Vec<ColumnRef>,
-    output: usize,
 }
 
 /// What a scan is going to read, as far as that is known before. Where conditions leave few rows, it will be less.
@@ -101,7 +101,6 @@ impl ReadPlan {
     pub fn new(table: &dyn Table, scan: &Scan) -> Result<Self> {
         let table_schema: SchemaRef = table.schema();
         let mut columns = scan.projection.resolve(&table_schema)?;
-        let output = columns.len();
         let mut conditions = Vec::new();
         match &scan.predicate {
             None => {}
@@ -143,16 +142,21 @@ impl ReadPlan {
         let schema = scan.projection.schema(&table_schema)?;
         let (batch_rows, batch_bytes) = batch_size(scan, columns.len());
         let scan = Scan { projection, batch_rows, batch_bytes, ..scan.clone() };
-        Ok(ReadPlan { scan, read_schema, schema, stages, columns, output })
+        Ok(ReadPlan { scan, read_schema, schema, stages, columns })
     }
 
-    /// The scan with only the columns at these positions of what is read.
-    pub(crate) fn scan_of(&self, positions: &[usize]) -> Scan {
+    /// The scan with only the columns at these positions of what is read, as they are stored or as their types say.
+    pub(crate) fn scan_of(&self, positions: &[usize], encoded: bool) -> Scan {
         let columns = positions.iter().filter_map(|p| self.columns.get(*p).cloned()).collect();
-        Scan { projection: Projection::parts(columns), ..self.scan.clone() }
+        Scan { projection: Projection::parts(columns), encoded, ..self.scan.clone() }
     }
 
-    /// For each row whether a stage keeps it, never null. The batch has the columns of the stage.
+    /// The fields at these positions of what is read.
+    pub(crate) fn fields_of(&self, positions: &[usize]) -> Vec<FieldRef> {
+        positions.iter().filter_map(|p| self.read_schema.fields().get(*p).cloned()).collect()
+    }
+
+    /// For each row whether a stage keeps it, never null. The batch has the columns of the stage, possibly encoded.
     pub(crate) fn decide(&self, stage: &Stage, batch: &RecordBatch) -> Result<BooleanArray> {
         let place = |table_column: usize| {
             let position = position(&self.columns, table_column)?;
@@ -170,7 +174,7 @@ impl ReadPlan {
     ) -> Result<BooleanArray> {
         let mut all: Option<BooleanArray> = None;
         for condition in conditions {
-            let mask = condition.keep(rows, column)?;
+            let mask = self.keep(condition, rows, column)?;
             // Unknown is not true.
             let mask = if mask.null_count() > 0 { prep_null_mask_filter(&mask) } else { mask };
             all = Some(match all {
@@ -179,6 +183,32 @@ impl ReadPlan {
             });
         }
         Ok(all.unwrap_or_else(|| BooleanArray::from(vec![true; rows])))
+    }
+
+    /// For each row whether a condition wants it. Columns may be encoded.
+    fn keep(
+        &self,
+        condition: &Condition,
+        rows: usize,
+        column: &dyn Fn(usize) -> Option<ArrayRef>,
+    ) -> Result<BooleanArray> {
+        let data_type =
+            |index: usize| Some(self.read_schema.fields().get(position(&self.columns, index)?)?.data_type());
+        if let [only] = condition.columns().as_slice()
+            && let (Some(array), Some(data_type)) = (column(*only), data_type(*only))
+        {
+            let of_values = |values: ArrayRef| condition.keep(values.len(), &|_| Some(values.clone()));
+            if let Some(mask) = decided_by_value(&array, data_type, &of_values)? {
+                return Ok(mask);
+            }
+        }
+        let mut plain = Vec::new();
+        for index in condition.columns() {
+            if let (Some(array), Some(data_type)) = (column(index), data_type(index)) {
+                plain.push((index, decoded(array, data_type)?));
+            }
+        }
+        condition.keep(rows, &|index| plain.iter().find(|(i, _)| *i == index).map(|(_, array)| array.clone()))
     }
 
     /// Keeps the rows that all conditions want of a batch that was read.
@@ -192,13 +222,17 @@ impl ReadPlan {
         Ok(filter_record_batch(&batch, &mask)?)
     }
 
-    /// Keeps the columns that were asked for.
+    /// Keeps the columns that were asked for, as their types say.
     pub(crate) fn project(&self, batch: RecordBatch) -> Result<RecordBatch> {
-        if self.output == self.columns.len() {
-            return Ok(batch);
-        }
-        let kept = batch.columns().iter().take(self.output).cloned().collect();
-        batch_of(&self.schema, kept, batch.num_rows())
+        let rows = batch.num_rows();
+        let (_, columns, _) = batch.into_parts();
+        let kept = columns.into_iter().zip(self.schema.fields()).map(|(array, f)| decoded(array, f.data_type()));
+        batch_of(&self.schema, kept.collect::<Result<_>>()?, rows)
+    }
+
+    /// Rows of a stage that were kept, as the types of its columns say.
+    pub(crate) fn decoded(&self, stage: &Stage, batch: RecordBatch) -> Result<RecordBatch> {
+        batch_decoded(batch, &self.fields_of(&stage.columns))
     }
 }
 

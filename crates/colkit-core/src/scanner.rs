@@ -11,14 +11,15 @@
 mod split;
 
 use crate::drive::decoded_bytes;
+use crate::encoded::batch_as_stored;
 use crate::lanes::{Joined, join};
 use crate::plan::{ReadPlan, batch_of};
 use crate::{
     BatchMachine, ByteRange, Error, Late, Limits, Machine, Result, Scan, Selection, Split, Step, Table, memory, pick,
 };
-use arrow::array::BooleanArray;
+use arrow::array::{ArrayRef, BooleanArray};
 use arrow::compute::filter_record_batch;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use split::{Active, ActiveLane, Deciding, lane_error, narrow, survey};
@@ -31,19 +32,24 @@ use std::sync::Arc;
 pub struct Ahead {
     /// Splits under way at once.
     pub splits: usize,
-    /// Batches that lie ready for each lane.
+    /// Batches of each lane that lie ready in the split whose rows are next.
     pub batches: usize,
+    /// Decoded bytes that lie ready, beyond which only those batches are made.
+    pub bytes: u64,
     /// Bytes that can be had in the time that one more answer takes. What is smaller is read without deciding first.
     pub round_trip: u64,
 }
 
 impl Ahead {
     /// For one thread that does everything in turn.
-    pub const NOT: Ahead = Ahead { splits: 1, batches: 1, round_trip: 0 };
+    pub const NOT: Ahead = Ahead { splits: 1, batches: 1, bytes: 0, round_trip: 0 };
 
     /// For several threads.
-    pub const THREADS: Ahead = Ahead { splits: 4, batches: 2, round_trip: 0 };
+    pub const THREADS: Ahead = Ahead { splits: 4, batches: 2, bytes: 16 << 20, round_trip: 0 };
 }
+
+/// Batches of a lane that lie ready at most, however small.
+const MOST_BATCHES: usize = 64;
 
 /// Where at most one row of so many survives, other columns are read for the survivors alone.
 const SPARSE: u64 = 8;
@@ -67,6 +73,8 @@ pub struct Scanner {
     opened: u64,
     /// For each stage how many rows it has looked at, and how many it kept.
     measured: Vec<(u64, u64)>,
+    /// Decoded bytes that lie ready in lanes, about.
+    ready: u64,
     /// Bytes decoded so far, and how many there may be.
     given: u64,
     most: u64,
@@ -137,7 +145,7 @@ impl Task {
                 let decided = plan.stages.get(*stage).map(|stage| {
                     let mask = plan.decide(stage, batch)?;
                     let kept = filter_record_batch(batch, &mask)?;
-                    Ok((mask, kept))
+                    Ok((mask, plan.decoded(stage, kept)?))
                 });
                 *result = decided;
             }
@@ -158,6 +166,7 @@ impl Scanner {
     /// A scan of these splits of a table. It ends with an error once more than `most` bytes have been decoded, whether or
     /// not a condition keeps them: a file of a few bytes may say that it has any number of rows.
     pub fn new(table: Arc<dyn Table>, plan: ReadPlan, splits: Vec<Split>, ahead: Ahead, most: u64) -> Self {
+        let ahead = Ahead { bytes: ahead.bytes.min(plan.scan.memory / 16), ..ahead };
         Scanner {
             measured: vec![(0, 0); plan.stages.len()],
             decoded: vec![0; plan.read_schema.fields().len()],
@@ -167,6 +176,7 @@ impl Scanner {
             splits: splits.into(),
             active: VecDeque::new(),
             opened: 0,
+            ready: 0,
             given: 0,
             most,
         }
@@ -221,8 +231,11 @@ impl Scanner {
 
     /// Something to do now; `None` until a task is put back or rows are taken.
     pub fn task(&mut self) -> Option<Task> {
+        // What is read ahead can wait for memory; what the consumer waits for cannot.
+        let scarce = memory::is_scarce();
+        let room = self.ready < self.ahead.bytes && !scarce;
         loop {
-            for split in &mut self.active {
+            for (index, split) in self.active.iter_mut().enumerate() {
                 if let Some(deciding) = &mut split.deciding
                     && !deciding.busy
                     && let Some(batch) = deciding.waiting.pop_front()
@@ -231,13 +244,16 @@ impl Scanner {
                     let work = Work::Decide { plan: self.plan.clone(), stage: deciding.stage, batch, result: None };
                     return Some(Task { split: split.id, work });
                 }
-                if let Some((lane, machine)) = split.pick_lane() {
+                let batches = match (room, index) {
+                    (true, _) => MOST_BATCHES,
+                    (false, 0) => self.ahead.batches,
+                    (false, _) => 0,
+                };
+                if let Some((lane, machine)) = split.pick_lane(batches) {
                     return Some(Task { split: split.id, work: Work::Lane { lane, machine, result: None } });
                 }
             }
-            // What is read ahead can wait for memory; what the consumer waits for cannot.
-            let most = if memory::is_scarce() { 1 } else { self.ahead.splits };
-            if self.active.len() >= most {
+            if self.active.len() >= if scarce { 1 } else { self.ahead.splits } {
                 return None;
             }
             let split = self.splits.pop_front()?;
@@ -248,20 +264,20 @@ impl Scanner {
 
     /// Takes a task back that is done.
     pub fn put_back(&mut self, task: Task) {
-        let ahead = self.ahead.batches;
         let Some(index) = self.active.iter().position(|s| s.id == task.split) else { return };
         let Some(split) = self.active.get_mut(index) else { return };
         match task.work {
             Work::Lane { lane, machine, result } => {
                 let result = result.unwrap_or_else(|| Err(abandoned()));
                 if let (Ok(Some(batch)), Some(lane)) = (&result, split.lanes.get(lane)) {
+                    self.ready = self.ready.saturating_add(decoded_bytes(batch));
                     for column in &lane.output.columns {
                         if let Some(rows) = self.decoded.get_mut(*column) {
                             *rows += batch.num_rows() as u64;
                         }
                     }
                 }
-                split.lane_gave(lane, machine, result, ahead);
+                split.lane_gave(lane, machine, result);
             }
             Work::Decide { result, .. } => match result.unwrap_or_else(|| Err(abandoned())) {
                 Err(error) => split.end(Some(error)),
@@ -296,8 +312,8 @@ impl Scanner {
     /// The next rows.
     pub fn next_rows(&mut self) -> Result<Next> {
         loop {
-            let ahead = self.ahead.batches;
             let Some(front) = self.active.front_mut() else {
+                self.ready = 0;
                 return Ok(if self.splits.is_empty() { Next::Finished } else { Next::Waiting });
             };
             if let Some(error) = front.error.take() {
@@ -327,7 +343,7 @@ impl Scanner {
                 }
                 Joined::Rows(rows, columns) => {
                     front.joined += rows as u64;
-                    front.survey(ahead);
+                    front.survey();
                     let decided = front.decided;
                     let batch = arranged(&self.plan.read_schema, rows, columns)?;
                     return self.give(batch, decided);
@@ -337,15 +353,15 @@ impl Scanner {
     }
 
     fn give(&mut self, batch: RecordBatch, decided: bool) -> Result<Next> {
-        self.count(&batch)?;
+        self.joined(&batch)?;
         Ok(Next::Rows(Rows { plan: self.plan.clone(), batch, decided }))
     }
 
-    fn count(&mut self, batch: &RecordBatch) -> Result<()> {
-        if self.most == u64::MAX {
-            return Ok(());
-        }
-        self.given = self.given.saturating_add(decoded_bytes(batch));
+    /// Counts what lanes have given.
+    fn joined(&mut self, batch: &RecordBatch) -> Result<()> {
+        let bytes = decoded_bytes(batch);
+        self.ready = self.ready.saturating_sub(bytes);
+        self.given = self.given.saturating_add(bytes);
         Limits::check_output(self.given, self.most)
     }
 
@@ -408,7 +424,7 @@ impl Scanner {
             Some(stage) if self.is_worth_it(stage, split) => {
                 let columns = self.plan.stages.get(stage).map(|s| s.columns.clone()).unwrap_or_default();
                 let first = split.lanes.len();
-                self.open(split, columns)?;
+                self.open(split, columns, true)?;
                 split.deciding = Some(Deciding {
                     stage,
                     first,
@@ -427,7 +443,11 @@ impl Scanner {
                 split.decided = stage.is_none();
                 split.stages.clear();
                 let columns = split.unread(self.plan.read_schema.fields().len());
-                self.open(split, columns)?;
+                let of_conditions =
+                    |c: &usize| !split.decided && self.plan.stages.iter().any(|s| s.columns.contains(c));
+                let (of_conditions, others) = columns.into_iter().partition(of_conditions);
+                self.open(split, of_conditions, true)?;
+                self.open(split, others, false)?;
                 if split.lanes.is_empty() {
                     split.bare_rows = split.rows.len();
                 }
@@ -436,15 +456,15 @@ impl Scanner {
         Ok(())
     }
 
-    /// Opens lanes for these columns of the split's rows.
-    fn open(&self, split: &mut Active, columns: Vec<usize>) -> Result<()> {
+    /// Opens lanes for these columns of the split's rows. Those of conditions may stay encoded.
+    fn open(&self, split: &mut Active, columns: Vec<usize>, encoded: bool) -> Result<()> {
         let row_count = self.table.row_count();
         if split.rows.end() > row_count {
             let message = format!("rows up to {} of a table with {row_count} rows", split.rows.end());
             return Err(Error::request("no_such_rows", message));
         }
         if !columns.is_empty() {
-            let scan = self.plan.scan_of(&columns);
+            let scan = self.plan.scan_of(&columns, encoded);
             let (rows, span) = (&split.rows, split.rows.span());
             let dense = !rows.is_range()
                 && rows.len() > (span.end - span.start) / SPARSE
@@ -465,7 +485,7 @@ impl Scanner {
                 split.lanes.push(ActiveLane::new(lane));
             }
         }
-        split.survey(self.ahead.batches);
+        split.survey();
         Ok(())
     }
 
@@ -485,22 +505,21 @@ impl Scanner {
                 Joined::Finished => deciding.complete = true,
                 Joined::Rows(rows, mut columns) => {
                     columns.sort_by_key(|(position, _)| *position);
-                    let fields = columns.iter().filter_map(|(p, _)| self.plan.read_schema.fields().get(*p).cloned());
-                    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-                    let batch = batch_of(&schema, columns.into_iter().map(|(_, array)| array).collect(), rows)?;
+                    let (positions, columns): (Vec<usize>, Vec<ArrayRef>) = columns.into_iter().unzip();
+                    let batch = batch_as_stored(&self.plan.fields_of(&positions), columns, rows)?;
                     counted.push(batch.clone());
                     deciding.waiting.push_back(batch);
                 }
             }
             // Lanes have room again.
-            (split.open, split.awaited) = survey(&split.lanes, ahead);
+            (split.open, split.awaited) = survey(&split.lanes);
         }
         let idle = !deciding.busy;
         let done = idle && deciding.complete && deciding.waiting.is_empty();
         let slow = deciding.rows >= PATIENCE && !deciding.kept.is_empty();
         let full = deciding.bytes > self.plan.scan.memory / 16;
         for batch in counted {
-            self.count(&batch)?;
+            self.joined(&batch)?;
         }
         if done {
             self.change(index, Self::end_stage);
@@ -569,7 +588,7 @@ impl Scanner {
         split.stages.clear();
         split.decided = false;
         let columns = split.unread(self.plan.read_schema.fields().len());
-        self.open(split, columns)
+        self.open(split, columns, false)
     }
 }
 
@@ -578,7 +597,7 @@ fn abandoned() -> Error {
 }
 
 /// Columns in the order of the schema.
-fn arranged(schema: &SchemaRef, rows: usize, columns: Vec<(usize, arrow::array::ArrayRef)>) -> Result<RecordBatch> {
+fn arranged(schema: &SchemaRef, rows: usize, columns: Vec<(usize, ArrayRef)>) -> Result<RecordBatch> {
     let mut arranged = vec![None; schema.fields().len()];
     for (position, array) in columns {
         if let Some(place) = arranged.get_mut(position) {
@@ -586,7 +605,7 @@ fn arranged(schema: &SchemaRef, rows: usize, columns: Vec<(usize, arrow::array::
         }
     }
     match arranged.into_iter().collect::<Option<Vec<_>>>() {
-        Some(columns) => batch_of(schema, columns, rows),
+        Some(columns) => batch_as_stored(schema.fields(), columns, rows),
         None => Err(Error::request("lane_missing", "a column of the projection belongs to no lane")),
     }
 }

@@ -116,6 +116,9 @@ pub struct Scan {
     pub filters: Vec<Arc<dyn RowFilter>>,
     /// Whether other columns wait until the conditions are decided.
     pub late: Late,
+    /// Whether a column may come as a dictionary of its values (keys of `u8`, `u16` or `u32`) where it is stored as one.
+    /// The engine asks for that where it decides conditions.
+    pub encoded: bool,
 }
 
 /// When to read the columns that no condition looks at.
@@ -150,6 +153,7 @@ impl Default for Scan {
             memory: 512 << 20,
             filters: Vec::new(),
             late: Late::Adaptive,
+            encoded: false,
         }
     }
 }

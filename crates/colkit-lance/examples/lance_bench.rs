@@ -1,7 +1,8 @@
 //! Times reads of one file as told on standard input: what the benchmark script drives.
 //!
 //! One request per line, JSON: `{"file": ..., "take": [...]}` or `{"file": ..., "columns": [...]}` for a scan,
-//! `"where": ...` for some of its rows, with `"repeat": n`, `"threads": n`, `"mapped": true` to map the file, `"checksums": false` to leave
+//! `"where": ...` for some of its rows, with `"repeat": n`, `"threads": n`, `"mapped": true` to map the file, `"keep": true` to hold all
+//! batches until the end, `"checksums": false` to leave
 //! out comparing, `"pool": n` to keep at most n bytes of unused memory, and `"open": true` to open it anew each time. The
 //! answer is one line of JSON: best wall seconds, CPU seconds and page faults of that run, the mean CPU seconds of all, rows,
 //! bytes read, and what the pool of buffers holds.
@@ -47,6 +48,7 @@ fn answer(line: &str, known: &mut Option<(String, TableFile)>) -> Result<Value> 
     let threads = usize::try_from(number("threads", 2)).unwrap_or(2);
     let mapped = request.get("mapped").and_then(Value::as_bool) == Some(true);
     let checksums = request.get("checksums").and_then(Value::as_bool) != Some(false);
+    let keep = request.get("keep").and_then(Value::as_bool) == Some(true);
     let anew = request.get("open").and_then(Value::as_bool) == Some(true);
     let rows: Option<Vec<u64>> =
         request.get("take").and_then(Value::as_array).map(|r| r.iter().filter_map(Value::as_u64).collect());
@@ -79,9 +81,11 @@ fn answer(line: &str, known: &mut Option<(String, TableFile)>) -> Result<Value> 
                 let predicate =
                     condition.map(|c| Predicate::parse(c, &file.schema())?.bind(&file.schema())).transpose()?;
                 let scan = Scan { projection, predicate, ..Scan::default() };
-                let mut count = 0;
+                let (mut count, mut kept) = (0, Vec::new());
                 for batch in file.with_threads(threads).scan(&scan)? {
-                    count += batch?.num_rows();
+                    let batch = batch?;
+                    count += batch.num_rows();
+                    kept.extend(keep.then_some(batch));
                 }
                 count
             }

@@ -199,7 +199,8 @@ async fn blobs(file: &Arc<LanceFile>, io: &Io, column: &ColumnSummary) -> Result
             found.extend(io.run(machine).await.unwrap_or_default());
         } else if reader.form == ColumnForm::Blob {
             let rows = Rows::range(0..column.pages.get(index).map_or(0, |p| p.rows));
-            let target = Target { field: blob::description_field(), kind: Kind::Packed, around: Vec::new() };
+            let target =
+                Target { field: blob::description_field(), kind: Kind::Packed, around: Vec::new(), encoded: false };
             let decoded = io.run(page.read(rows, target)).await;
             let Ok(Decoded::Array(array)) = decoded else { continue };
             let stored = blob::descriptions(&array)?.into_iter().filter(|d| d.size > 0);

@@ -44,6 +44,8 @@ pub struct Target {
     pub kind: Kind,
     /// What is around it, from the inside out.
     pub around: Vec<Kind>,
+    /// Whether a page with a dictionary may stay one.
+    pub encoded: bool,
 }
 
 /// Rows of a page, decoded.

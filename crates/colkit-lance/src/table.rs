@@ -50,7 +50,7 @@ impl LanceTable {
         let (file, rows) = (self.file.clone(), rows.clone());
         let read = self.file.container.coroutine(move |io| async move {
             let fields: Vec<BoxFuture<ArrayRef>> =
-                nodes.iter().map(|node| file.read(&io, node, rows.clone())).collect();
+                nodes.iter().map(|node| file.read(&io, node, rows.clone(), false)).collect();
             let count = usize::try_from(rows.len()).unwrap_or(usize::MAX);
             batch_of(&schema, join_all(fields).await?, count)
         });

@@ -205,7 +205,11 @@ impl Remote {
 
     /// How far to read ahead: a local file has a cache of its own.
     pub fn ahead(&self) -> Ahead {
-        if self.is_local() { Ahead::NOT } else { Ahead { splits: 2, batches: 1, round_trip: ROUND_TRIP } }
+        if self.is_local() {
+            Ahead::NOT
+        } else {
+            Ahead { splits: 2, batches: 1, bytes: 8 << 20, round_trip: ROUND_TRIP }
+        }
     }
 }
 

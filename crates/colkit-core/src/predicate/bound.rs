@@ -1,12 +1,13 @@
 //! A predicate bound to the types of its columns: what rules out parts of a file, and what is evaluated on rows.
 
 use super::Op;
+use super::mask::mask;
 use crate::{ColumnStatistics, Error, Result, Value};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Scalar};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::kernels::cmp;
 use arrow::compute::{and_kleene, cast, is_not_null, is_null, or_kleene};
-use arrow::datatypes::{DataType, Float16Type, Float32Type, Float64Type};
+use arrow::datatypes::{ArrowNativeType, DataType, Float16Type, Float32Type, Float64Type};
 use arrow::record_batch::RecordBatch;
 use std::cmp::Ordering;
 
@@ -218,6 +219,9 @@ fn compare(array: &ArrayRef, op: Op, literal: &Literal) -> Result<BooleanArray> 
             _ => compare_floats::<Float64Type>(&array, op, literal, |x| x.is_nan()),
         });
     }
+    if let Some(answer) = compare_integers(array, op, literal) {
+        return Ok(answer);
+    }
     let value = Scalar::new(literal.array.clone());
     Ok(match op {
         Op::Eq => cmp::eq(array, &value),
@@ -261,8 +265,40 @@ where
     BooleanArray::new(bits, array.nulls().cloned())
 }
 
-fn mask<N: Copy>(values: &[N], holds: impl Fn(N) -> bool) -> BooleanBuffer {
-    BooleanBuffer::collect_bool(values.len(), |i| values.get(i).is_some_and(|x| holds(*x)))
+/// Values that are integers underneath; `None` for others.
+fn compare_integers(array: &ArrayRef, op: Op, literal: &Literal) -> Option<BooleanArray> {
+    use DataType::{
+        Date32, Date64, Decimal32, Decimal64, Duration, Int8, Int16, Int32, Int64, Time32, Time64, Timestamp, UInt8,
+        UInt16, UInt32, UInt64,
+    };
+    fn bits<N: ArrowNativeType + Ord>(array: &ArrayRef, op: Op, literal: &Literal) -> Option<BooleanBuffer> {
+        let (data, literal) = (array.to_data(), literal.array.to_data());
+        let value = *literal.buffers().first()?.typed_data::<N>().get(literal.offset())?;
+        let values = data.buffers().first()?.typed_data::<N>().get(data.offset()..)?.get(..data.len())?;
+        Some(match op {
+            Op::Eq => mask(values, |x| x == value),
+            Op::Ne => mask(values, |x| x != value),
+            Op::Lt => mask(values, |x| x < value),
+            Op::Le => mask(values, |x| x <= value),
+            Op::Gt => mask(values, |x| x > value),
+            Op::Ge => mask(values, |x| x >= value),
+        })
+    }
+    if array.data_type() != literal.array.data_type() {
+        return None;
+    }
+    let bits = match array.data_type() {
+        Int8 => bits::<i8>(array, op, literal),
+        Int16 => bits::<i16>(array, op, literal),
+        Int32 | Date32 | Time32(_) | Decimal32(..) => bits::<i32>(array, op, literal),
+        Int64 | Date64 | Time64(_) | Timestamp(..) | Duration(_) | Decimal64(..) => bits::<i64>(array, op, literal),
+        UInt8 => bits::<u8>(array, op, literal),
+        UInt16 => bits::<u16>(array, op, literal),
+        UInt32 => bits::<u32>(array, op, literal),
+        UInt64 => bits::<u64>(array, op, literal),
+        _ => None,
+    };
+    Some(BooleanArray::new(bits?, array.nulls().cloned()))
 }
 
 /// The same answer for every row that is not null.

@@ -9,6 +9,7 @@
 
 mod bind;
 mod bound;
+mod mask;
 mod parse;
 
 use crate::Value;

@@ -16,7 +16,7 @@ pub(super) struct Active {
     /// The rows that the lanes give.
     pub rows: Selection,
     pub lanes: Vec<ActiveLane>,
-    /// The lanes that can be run now, by the rows they have given so far: the one that is furthest behind goes first.
+    /// The lanes that have more to give, by the rows they have given so far: the one that is furthest behind goes first.
     pub open: BinaryHeap<Reverse<(u64, usize)>>,
     /// Lanes that have nothing ready.
     pub awaited: usize,
@@ -79,14 +79,15 @@ impl ActiveLane {
         !self.output.ready.is_empty() || self.output.finished || self.error.is_some()
     }
 
-    pub fn can_run(&self, ahead: usize) -> bool {
-        self.machine.is_some() && self.output.ready.len() < ahead
+    pub fn can_run(&self, batches: usize) -> bool {
+        self.machine.is_some() && self.output.ready.len() < batches
     }
 }
 
-/// The lanes that can be run now, and how many have nothing ready.
-pub(super) fn survey(lanes: &[ActiveLane], ahead: usize) -> (BinaryHeap<Reverse<(u64, usize)>>, usize) {
-    let open = lanes.iter().enumerate().filter(|(_, l)| l.can_run(ahead)).map(|(i, l)| Reverse((l.rows, i))).collect();
+/// The lanes that have more to give, and how many have nothing ready.
+pub(super) fn survey(lanes: &[ActiveLane]) -> (BinaryHeap<Reverse<(u64, usize)>>, usize) {
+    let open = lanes.iter().enumerate().filter(|(_, l)| l.machine.is_some());
+    let open = open.map(|(i, l)| Reverse((l.rows, i))).collect();
     (open, lanes.iter().filter(|l| !l.is_ready()).count())
 }
 
@@ -98,14 +99,20 @@ pub(super) fn lane_error(lanes: &mut [ActiveLane]) -> Option<Error> {
 
 impl Active {
     /// Looks at all lanes again.
-    pub fn survey(&mut self, ahead: usize) {
-        (self.open, self.awaited) = survey(&self.lanes, ahead);
+    pub fn survey(&mut self) {
+        (self.open, self.awaited) = survey(&self.lanes);
     }
 
-    /// The lane to work on next.
-    pub fn pick_lane(&mut self) -> Option<(usize, BatchMachine)> {
-        while let Some(Reverse((_, index))) = self.open.pop() {
-            if let Some(machine) = self.lanes.get_mut(index).and_then(|lane| lane.machine.take()) {
+    /// The lane to work on next, unless it has so many batches ready; then all others have more.
+    pub fn pick_lane(&mut self, batches: usize) -> Option<(usize, BatchMachine)> {
+        while let Some(Reverse((_, index))) = self.open.peek() {
+            let index = *index;
+            let lane = self.lanes.get_mut(index).filter(|lane| lane.machine.is_some());
+            if lane.as_ref().is_some_and(|lane| !lane.can_run(batches)) {
+                return None;
+            }
+            self.open.pop();
+            if let Some(machine) = lane.and_then(|lane| lane.machine.take()) {
                 return Some((index, machine));
             }
         }
@@ -113,13 +120,7 @@ impl Active {
     }
 
     /// Takes in what a lane gave.
-    pub fn lane_gave(
-        &mut self,
-        index: usize,
-        machine: BatchMachine,
-        result: Result<Option<RecordBatch>>,
-        ahead: usize,
-    ) {
+    pub fn lane_gave(&mut self, index: usize, machine: BatchMachine, result: Result<Option<RecordBatch>>) {
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let was_ready = lane.is_ready();
         match result {
@@ -135,7 +136,7 @@ impl Active {
         if lane.is_ready() && !was_ready {
             self.awaited -= 1;
         }
-        if lane.can_run(ahead) {
+        if lane.machine.is_some() {
             self.open.push(Reverse((lane.rows, index)));
         }
     }

@@ -3,7 +3,7 @@
 use super::LanceFile;
 use crate::schema::{Kind, Node};
 use arrow::array::ArrayRef;
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::{Boxed, Machine, Result, Scan, Selection, Step};
@@ -31,6 +31,8 @@ pub(crate) struct Pieces {
     batch_bytes: usize,
     /// Whether a piece must not reach into another page: keys of joined dictionaries may not fit their type.
     one_page: bool,
+    /// Whether dictionaries of pages may stay.
+    encoded: bool,
     running: Option<Boxed<ArrayRef>>,
     ready: Option<Ready>,
 }
@@ -53,7 +55,8 @@ impl Pieces {
     ) -> Self {
         let piece_bytes = memory.min(scan.batch_bytes as u64).clamp(SMALLEST_PIECE, LARGEST_PIECE);
         let piece_rows = first_piece(&file, &node, piece_bytes);
-        let one_page = has_dictionary(&node);
+        let encoded = scan.encoded && node.children.is_empty();
+        let one_page = encoded || has_dictionary(&node);
         Pieces {
             file,
             node,
@@ -65,6 +68,7 @@ impl Pieces {
             batch_rows: scan.batch_rows.max(1),
             batch_bytes: scan.batch_bytes,
             one_page,
+            encoded,
             running: None,
             ready: None,
         }
@@ -95,8 +99,9 @@ impl Pieces {
     fn start_piece(&mut self) {
         let rows = self.next_rows();
         self.read += rows.len();
-        let (file, node) = (self.file.clone(), self.node.clone());
-        self.running = Some(self.file.container.coroutine(move |io| async move { file.read(&io, &node, rows).await }));
+        let (file, node, encoded) = (self.file.clone(), self.node.clone(), self.encoded);
+        let read = move |io| async move { file.read(&io, &node, rows, encoded).await };
+        self.running = Some(self.file.container.coroutine(read));
     }
 
     /// The first row after this one at which a page of the field ends.
@@ -109,6 +114,16 @@ impl Pieces {
             .map(|r| r.page_end(row))
             .min()
             .unwrap_or(u64::MAX)
+    }
+
+    fn batch(&self, column: ArrayRef) -> Result<RecordBatch> {
+        let schema = match self.schema.fields().first() {
+            Some(field) if self.encoded && field.data_type() != column.data_type() => {
+                Arc::new(Schema::new(vec![field.as_ref().clone().with_data_type(column.data_type().clone())]))
+            }
+            _ => self.schema.clone(),
+        };
+        Ok(RecordBatch::try_new(schema, vec![column])?)
     }
 
     fn piece(&mut self, array: ArrayRef) {
@@ -169,7 +184,7 @@ impl Machine for Pieces {
                     self.ready = None;
                 }
                 if rows > 0 {
-                    return Ok(Step::Ready(Some(RecordBatch::try_new(self.schema.clone(), vec![part])?)));
+                    return Ok(Step::Ready(Some(self.batch(part)?)));
                 }
             }
             match &mut self.running {

@@ -71,7 +71,7 @@ impl Fields20 {
         if column.form == ColumnForm::Blob {
             return self.blobs(&column, rows).await;
         }
-        let target = Target { field: node.stored.clone(), kind: node.kind, around: Vec::new() };
+        let target = Target { field: node.stored.clone(), kind: node.kind, around: Vec::new(), encoded: false };
         let parts = column.read(&self.file, &self.io, &rows, &target).await?;
         let mut arrays = Vec::with_capacity(parts.len());
         let mut lists = Vec::new();
@@ -91,7 +91,7 @@ impl Fields20 {
     /// Positions and sizes first, then the values.
     async fn blobs(&self, column: &Arc<ColumnReader>, rows: Rows) -> Result<ArrayRef> {
         let field = blob::description_field();
-        let target = Target { field: field.clone(), kind: Kind::Packed, around: Vec::new() };
+        let target = Target { field: field.clone(), kind: Kind::Packed, around: Vec::new(), encoded: false };
         let mut arrays = Vec::new();
         for (_, part) in column.read(&self.file, &self.io, &rows, &target).await? {
             match part {
@@ -110,7 +110,7 @@ impl Fields20 {
             return Err(Error::corrupt("bad_schema", "a list without an item"));
         };
         let column = self.column(node).await?;
-        let target = Target { field: node.field.clone(), kind: Kind::List, around: Vec::new() };
+        let target = Target { field: node.field.clone(), kind: Kind::List, around: Vec::new(), encoded: false };
         let mut lists = Vec::new();
         for (page, part) in column.read(&self.file, &self.io, &rows, &target).await? {
             match part {
@@ -165,7 +165,7 @@ impl Fields20 {
     ) -> Result<ArrayRef> {
         let all = self.gather(column, lists)?;
         let item: FieldRef = Arc::new(Field::new("item", DataType::UInt8, true));
-        let target = Target { field: item, kind: Kind::Leaf, around: Vec::new() };
+        let target = Target { field: item, kind: Kind::Leaf, around: Vec::new(), encoded: false };
         let bytes = node.bytes_column.ok_or_else(|| wrong_type("lists", node.field.data_type()))?;
         let bytes = self.file.reader(&self.io, bytes).await?;
         let mut data = Vec::new();

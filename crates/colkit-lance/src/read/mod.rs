@@ -161,8 +161,8 @@ impl LanceFile {
         Ok(())
     }
 
-    /// Rows of a field.
-    pub fn read(self: &Arc<Self>, io: &Io, node: &Arc<Node>, rows: Rows) -> BoxFuture<ArrayRef> {
+    /// Rows of a field. With `encoded` a column may come as a dictionary, if all rows are in one page.
+    pub fn read(self: &Arc<Self>, io: &Io, node: &Arc<Node>, rows: Rows, encoded: bool) -> BoxFuture<ArrayRef> {
         let (file, io, node) = (self.clone(), io.clone(), node.clone());
         Box::pin(async move {
             file.prepare(&io, &node.columns()).await?;
@@ -171,7 +171,7 @@ impl LanceFile {
             let name = node.field.name().clone();
             let array = match file.container.version() {
                 Version::V2_0 => lists::read(file, io, node, rows).await,
-                Version::V2_1 | Version::V2_2 | Version::V2_3 => shaped::read(file, io, node, rows).await,
+                Version::V2_1 | Version::V2_2 | Version::V2_3 => shaped::read(file, io, node, rows, encoded).await,
             };
             let array = array.map_err(|e| e.part(format!("field {name:?}")))?;
             if array.len() as u64 != expected {

@@ -22,8 +22,10 @@ use colkit_core::{Error, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-pub(super) async fn read(file: Arc<LanceFile>, io: Io, node: Arc<Node>, rows: Rows) -> Result<ArrayRef> {
-    let built = Fields21 { file, io }.field(&node, rows, Vec::new()).await?;
+/// Rows of a field. With `encoded` a column may come as a dictionary, if all rows are in one page.
+pub(super) async fn read(file: Arc<LanceFile>, io: Io, node: Arc<Node>, rows: Rows, encoded: bool) -> Result<ArrayRef> {
+    let encoded = encoded && node.stored.data_type() == node.field.data_type();
+    let built = Fields21 { file, io, encoded }.field(&node, rows, Vec::new()).await?;
     if built.around.is_none_or(|around| around.is_empty()) { Ok(built.array) } else { Err(wrong_depth()) }
 }
 
@@ -48,6 +50,7 @@ impl Built {
 struct Fields21 {
     file: Arc<LanceFile>,
     io: Io,
+    encoded: bool,
 }
 
 impl Fields21 {
@@ -111,7 +114,8 @@ impl Fields21 {
     async fn leaf(&self, node: &Node, rows: Rows, around: Vec<Kind>) -> Result<Built> {
         let column = node.column.ok_or_else(|| Error::corrupt("bad_schema", "a leaf without a column"))?;
         let column = self.file.reader(&self.io, column).await?;
-        let target = Target { field: node.stored.clone(), kind: node.kind, around };
+        let encoded = self.encoded && around.is_empty() && column.touched(&rows).len() == 1;
+        let target = Target { field: node.stored.clone(), kind: node.kind, around, encoded };
         let parts = column.read(&self.file, &self.io, &rows, &target).await?;
         let (mut arrays, mut shapes) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
         for (_, part) in parts {
@@ -129,7 +133,10 @@ impl Fields21 {
             }
         }
         let around = join_shapes(shapes, &target.around)?;
-        let array = narrow(join(&arrays, node.stored.data_type())?, node.field.data_type())?;
+        let array = match arrays.as_slice() {
+            [one] if encoded => one.clone(),
+            _ => narrow(join(&arrays, node.stored.data_type())?, node.field.data_type())?,
+        };
         Ok(Built { array, around: Some(around) })
     }
 }

@@ -34,7 +34,8 @@ impl BlobPage {
     }
 
     async fn descriptions(&self, io: &Io, rows: Rows) -> Result<Vec<Description>> {
-        let target = Target { field: blob::description_field(), kind: Kind::Packed, around: Vec::new() };
+        let target =
+            Target { field: blob::description_field(), kind: Kind::Packed, around: Vec::new(), encoded: false };
         match io.run(self.inner.clone().read(rows, target)).await? {
             Decoded::Shaped { values, layers } if layers.is_empty() => blob::descriptions(&values),
             _ => Err(wrong_type("no blob descriptions", &DataType::LargeBinary)),

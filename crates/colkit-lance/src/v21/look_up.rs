@@ -1,11 +1,14 @@
 //! Turning indices into what they stand for in the dictionary of a page.
 
 use crate::values::{Values, bad_values, fixed_width, wrong_type};
-use arrow::array::{Array, ArrayData, ArrayRef, AsArray, GenericByteArray, PrimitiveArray, make_array};
+use arrow::array::{
+    Array, ArrayData, ArrayRef, AsArray, DictionaryArray, GenericByteArray, PrimitiveArray, make_array,
+};
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::compute::{TakeOptions, take};
 use arrow::datatypes::{
-    ArrowPrimitiveType, BinaryType, ByteArrayType, DataType, UInt8Type, UInt16Type, UInt32Type, UInt64Type, Utf8Type,
+    ArrowDictionaryKeyType, ArrowPrimitiveType, BinaryType, ByteArrayType, DataType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type, Utf8Type,
 };
 use colkit_core::pool::Pooled;
 use colkit_core::{Error, Result};
@@ -42,6 +45,30 @@ pub(super) fn look_up(
         4 => typed::<UInt32Type>(data, nulls, items),
         8 => typed::<UInt64Type>(data, nulls, items),
         _ => Err(wrong_type(&format!("indices of {width} bytes"), data_type)),
+    }
+}
+
+/// The indices with the dictionary, whatever the column's type, if their width allows it.
+pub(super) fn dictionary(
+    values: Values,
+    nulls: Option<NullBuffer>,
+    items: &ArrayRef,
+    data_type: &DataType,
+) -> Result<ArrayRef> {
+    fn keyed<K: ArrowDictionaryKeyType>(data: Buffer, nulls: Option<NullBuffer>, items: &ArrayRef) -> Result<ArrayRef> {
+        let count = data.len() / size_of::<K::Native>();
+        let nulls = nulls.filter(|n| n.null_count() > 0);
+        let keys = PrimitiveArray::<K>::try_new(ScalarBuffer::new(data, 0, count), nulls).map_err(bad_values)?;
+        Ok(Arc::new(DictionaryArray::try_new(keys, items.clone()).map_err(bad_values)?))
+    }
+    match values {
+        Values::Fixed { width, data } if items.data_type() == data_type => match width {
+            1 => keyed::<UInt8Type>(data.into_buffer(), nulls, items),
+            2 => keyed::<UInt16Type>(data.into_buffer(), nulls, items),
+            4 => keyed::<UInt32Type>(data.into_buffer(), nulls, items),
+            _ => look_up(Values::Fixed { width, data }, nulls, items, data_type),
+        },
+        values => look_up(values, nulls, items, data_type),
     }
 }
 

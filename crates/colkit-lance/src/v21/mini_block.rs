@@ -14,7 +14,7 @@ use super::block;
 use super::chunk;
 use super::compressive::Compressive;
 use super::layers::{Layers, Levels};
-use super::look_up::look_up;
+use super::look_up::{dictionary, look_up};
 use super::messages::MiniBlockLayout;
 use super::runs::{Decoding, runs};
 use super::search::Chunks;
@@ -187,7 +187,10 @@ impl MiniBlock {
     fn finish(&self, values: Values, nulls: Option<NullBuffer>, target: &Target) -> Result<ArrayRef> {
         let data_type = target.field.data_type();
         if let Some(items) = self.items.get() {
-            return look_up(values, nulls, items, data_type);
+            return match target.encoded {
+                true => dictionary(values, nulls, items, data_type),
+                false => look_up(values, nulls, items, data_type),
+            };
         }
         match (&self.values, values) {
             (Compressive::PackedStruct { .. }, Values::Fixed { width, data }) => {
