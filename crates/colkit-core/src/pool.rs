@@ -28,15 +28,22 @@ const SMALLEST: usize = 64 << 10;
 const LARGEST: usize = 8 << 20;
 
 /// Bytes that are kept unused at most, unless [`set_most`] says another number.
-pub(crate) const MOST_HELD: usize = 32 << 20;
+pub(crate) const MOST_HELD: usize = 256 << 20;
+
+/// Bytes that are kept unused in any case, up to that. Beyond them the process keeps no more than it needed at once before: its
+/// peak does not rise because buffers of other sizes lie around.
+const ALWAYS_HELD: usize = 32 << 20;
 
 /// Buffers that nobody uses, the one that came back last at the end: it may still be in the processor's cache.
 struct Free {
     blocks: VecDeque<Vec<Word>>,
     bytes: usize,
+    /// Bytes that are in use now, and the most that ever were.
+    used: usize,
+    most_used: usize,
 }
 
-static FREE: Mutex<Free> = Mutex::new(Free { blocks: VecDeque::new(), bytes: 0 });
+static FREE: Mutex<Free> = Mutex::new(Free { blocks: VecDeque::new(), bytes: 0, used: 0, most_used: 0 });
 static MOST: AtomicUsize = AtomicUsize::new(MOST_HELD);
 static HITS: AtomicU64 = AtomicU64::new(0);
 static MISSES: AtomicU64 = AtomicU64::new(0);
@@ -80,7 +87,8 @@ fn free() -> MutexGuard<'static, Free> {
 
 /// Takes out what has been unused for longest, until there is room for so many bytes more.
 fn evicted(free: &mut Free, more: usize) -> Vec<Vec<Word>> {
-    let most = MOST.load(Ordering::Relaxed);
+    let spare = free.most_used.saturating_sub(free.used).max(ALWAYS_HELD);
+    let most = MOST.load(Ordering::Relaxed).min(spare);
     let mut old = Vec::new();
     while free.bytes.saturating_add(more) > most {
         let Some(block) = free.blocks.pop_front() else { break };
@@ -98,14 +106,17 @@ fn block(bytes: usize) -> Vec<Word> {
     }
     // Sizes that are a little apart become the same, so that one serves for the other.
     let words = words.next_multiple_of((words.next_power_of_two() / 8).max(1));
-    let kept = {
+    let (kept, old) = {
         let mut free = free();
         // One that is much larger would hold memory that nobody can use as long as this lives.
         let place = free.blocks.iter().rposition(|b| (words..=words + words / 4).contains(&b.len()));
         let kept = place.and_then(|place| free.blocks.remove(place));
         free.bytes -= kept.as_ref().map_or(0, |b| b.len() * WORD);
-        kept
+        free.used += kept.as_ref().map_or(words, Vec::len) * WORD;
+        free.most_used = free.most_used.max(free.used);
+        (kept, evicted(&mut free, 0))
     };
+    drop(old);
     match kept {
         Some(block) => {
             HITS.fetch_add(1, Ordering::Relaxed);
@@ -120,11 +131,15 @@ fn block(bytes: usize) -> Vec<Word> {
 
 fn give_back(block: Vec<Word>) {
     let bytes = block.len() * WORD;
-    if !(SMALLEST..=LARGEST).contains(&bytes) || bytes > MOST.load(Ordering::Relaxed) || memory::is_scarce() {
+    if !(SMALLEST..=LARGEST).contains(&bytes) {
         return;
     }
     let old = {
         let mut free = free();
+        free.used = free.used.saturating_sub(bytes);
+        if bytes > MOST.load(Ordering::Relaxed) || memory::is_scarce() {
+            return;
+        }
         let old = evicted(&mut free, bytes);
         free.bytes += bytes;
         free.blocks.push_back(block);
@@ -341,11 +356,16 @@ mod tests {
     #[test]
     fn what_was_unused_for_longest_goes_first() {
         let block = |words: usize| vec![0; words];
-        let mut free = Free { blocks: VecDeque::from([block(4), block(2), block(3)]), bytes: 9 * WORD };
-        let most = MOST.load(Ordering::Relaxed);
+        let blocks = VecDeque::from([block(4), block(2), block(3)]);
+        let mut free = Free { blocks, bytes: 9 * WORD, used: 0, most_used: 0 };
+        let most = ALWAYS_HELD;
         assert!(evicted(&mut free, most - 9 * WORD).is_empty());
         let old = evicted(&mut free, most - 4 * WORD);
         assert_eq!(old.iter().map(Vec::len).collect::<Vec<_>>(), [4, 2]);
         assert_eq!((free.bytes, free.blocks.len()), (3 * WORD, 1));
+        // Who needed more at once before may keep more.
+        (free.used, free.most_used) = (most, 3 * most);
+        assert!(evicted(&mut free, 2 * most - 3 * WORD).is_empty());
+        assert_eq!(evicted(&mut free, 2 * most).len(), 1);
     }
 }

@@ -104,7 +104,7 @@ impl Batches {
         let (schema, read_schema) = (scanner.schema(), scanner.plan().read_schema.clone());
         let host = match threads {
             0 | 1 => Host::Alone(Alone { scanner, source }),
-            _ => Host::Shared(Workers::start(scanner, source, threads)?),
+            _ => Host::Shared(Workers::start(scanner, source, threads)),
         };
         Ok(Batches { host, schema, read_schema, planned: Planned::default(), finished: false })
     }
@@ -219,7 +219,8 @@ fn run_task(task: &mut Task, mut needed: Vec<ByteRange>, source: &dyn Source) {
     }
 }
 
-/// Threads that take tasks and put them back.
+/// Threads that take tasks and put them back. The one that asks for rows is one of them, as long as it waits: then it does not
+/// have to be woken for each batch.
 struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -228,11 +229,8 @@ struct Workers {
 struct Shared {
     source: Arc<dyn Source>,
     state: Mutex<State>,
-    /// Tells workers that there is something to do again.
-    room: Condvar,
-    /// Tells the consumer that the next rows are complete. It is not woken for anything less: with many columns that
-    /// would be most of the work.
-    rows: Condvar,
+    /// Tells those who wait that there is something to do again, or that the next rows are complete.
+    changed: Condvar,
 }
 
 struct State {
@@ -240,43 +238,48 @@ struct State {
     stop: bool,
     /// A worker panicked with a task in hand.
     lost: bool,
+    /// How many threads have nothing to do, and whether the consumer is one of them.
+    idle: usize,
+    consumer_idle: bool,
 }
 
 impl Workers {
-    fn start(scanner: Scanner, source: Arc<dyn Source>, threads: usize) -> Result<Self> {
-        let state = Mutex::new(State { scanner, stop: false, lost: false });
-        let shared = Arc::new(Shared { source, state, room: Condvar::new(), rows: Condvar::new() });
+    fn start(scanner: Scanner, source: Arc<dyn Source>, threads: usize) -> Self {
+        let state = State { scanner, stop: false, lost: false, idle: 0, consumer_idle: false };
+        let shared = Arc::new(Shared { source, state: Mutex::new(state), changed: Condvar::new() });
         let mut workers = Workers { shared, threads: Vec::new() };
-        for _ in 0..threads {
+        for _ in 1..threads {
             let shared = workers.shared.clone();
             match std::thread::Builder::new().name("colkit-read".into()).spawn(move || shared.work()) {
                 Ok(thread) => workers.threads.push(thread),
-                // One is enough.
-                Err(_) if !workers.threads.is_empty() => break,
-                Err(e) => return Err(e.into()),
+                // The one that asks is enough.
+                Err(_) => break,
             }
         }
-        Ok(workers)
+        workers
     }
 
     fn next_rows(&mut self) -> Result<Option<crate::Rows>> {
-        let mut state = self.shared.lock();
+        let shared = &self.shared;
+        let mut state = shared.lock();
         loop {
             if state.lost {
                 return Err(Error::request("decoder_panicked", "a decoder panicked; this is a bug in colkit"));
             }
             match state.scanner.next_rows()? {
-                Next::Waiting => {
-                    // The end of a split may have made room for another.
-                    self.shared.room.notify_all();
-                    state = wait(&self.shared.rows, state);
-                }
-                Next::Finished => return Ok(None),
                 Next::Rows(rows) => {
-                    drop(state);
-                    self.shared.room.notify_all();
+                    shared.wake_one(&state);
                     return Ok(Some(rows));
                 }
+                Next::Finished => return Ok(None),
+                Next::Waiting => match state.scanner.task() {
+                    Some(task) => state = shared.run(task, state),
+                    None => {
+                        state.consumer_idle = true;
+                        state = shared.wait(state);
+                        state.consumer_idle = false;
+                    }
+                },
             }
         }
     }
@@ -285,7 +288,7 @@ impl Workers {
 impl Drop for Workers {
     fn drop(&mut self) {
         self.shared.lock().stop = true;
-        self.shared.room.notify_all();
+        self.shared.changed.notify_all();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -298,35 +301,55 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn wait<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.idle += 1;
+        let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.idle -= 1;
+        state
+    }
+
+    /// There may be something to do for another thread.
+    fn wake_one(&self, state: &State) {
+        if state.idle > 0 {
+            self.changed.notify_one();
+        }
+    }
+
+    /// The consumer is woken for complete rows only: with many columns anything less would be most of the work.
+    fn wake_consumer(&self, state: &State) {
+        if state.consumer_idle && state.scanner.is_ready() {
+            self.changed.notify_all();
+        }
+    }
+
     fn work(&self) {
         let mut state = self.lock();
         while !state.stop {
-            let Some(mut task) = state.scanner.task() else {
-                if state.scanner.is_ready() {
-                    self.rows.notify_one();
+            match state.scanner.task() {
+                Some(task) => state = self.run(task, state),
+                None => {
+                    self.wake_consumer(&state);
+                    state = self.wait(state);
                 }
-                state = wait(&self.room, state);
-                continue;
-            };
-            // Starting a split may have made more for others to do.
-            self.room.notify_one();
-            drop(state);
-            let report = ReportPanic(self);
-            if let Some(needed) = task.step(Vec::new()) {
-                run_task(&mut task, needed, self.source.as_ref());
-            }
-            std::mem::forget(report);
-            state = self.lock();
-            state.scanner.put_back(task);
-            if state.scanner.is_ready() {
-                self.rows.notify_one();
             }
         }
     }
-}
 
-fn wait<'a>(condition: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-    condition.wait(state).unwrap_or_else(PoisonError::into_inner)
+    /// Runs a task while others have the state.
+    fn run<'a>(&'a self, mut task: Task, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        // Starting a split may have made more for others to do.
+        self.wake_one(&state);
+        drop(state);
+        let report = ReportPanic(self);
+        if let Some(needed) = task.step(Vec::new()) {
+            run_task(&mut task, needed, self.source.as_ref());
+        }
+        std::mem::forget(report);
+        let mut state = self.lock();
+        state.scanner.put_back(task);
+        self.wake_consumer(&state);
+        state
+    }
 }
 
 /// Should a decoder panic in spite of all, the consumer gets an error instead of waiting forever.
@@ -335,6 +358,6 @@ struct ReportPanic<'a>(&'a Shared);
 impl Drop for ReportPanic<'_> {
     fn drop(&mut self) {
         self.0.lock().lost = true;
-        self.0.rows.notify_one();
+        self.0.changed.notify_all();
     }
 }
