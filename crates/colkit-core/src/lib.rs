@@ -34,6 +34,7 @@ mod scanner;
 mod selection;
 mod sink;
 mod source;
+mod sparse;
 mod table;
 mod temporary;
 mod there;

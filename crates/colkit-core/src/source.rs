@@ -2,12 +2,13 @@
 
 use crate::pool::Pooled;
 use crate::range::coalesce;
+use crate::sparse::SparseFile;
 use crate::{ByteRange, Error, Result};
 use bytes::Bytes;
 use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Random access to the bytes of one file. Reads may come from many threads at once.
@@ -27,6 +28,11 @@ pub trait Source: Send + Sync {
     /// Ranges at most this far apart are read together: below it, another request costs more than the bytes between.
     fn gap(&self) -> u64 {
         0
+    }
+
+    /// The same bytes for a scan that is going to want these ranges and little else; `None` if knowing that is of no use.
+    fn for_ranges(&self, _wanted: &[ByteRange]) -> Option<Arc<dyn Source>> {
+        None
     }
 
     /// Several ranges, answered in the order asked. Ranges that touch or lie close together are read together.
@@ -122,6 +128,19 @@ impl Source for FileSource {
         self.size
     }
 
+    /// Without read-ahead, where that would fetch what lies between.
+    fn for_ranges(&self, wanted: &[ByteRange]) -> Option<Arc<dyn Source>> {
+        let mut wanted = coalesce(wanted, 0);
+        wanted.retain(|w| w.end() <= self.size && !w.is_empty());
+        let bytes = wanted.iter().map(|w| w.len()).fold(0, u64::saturating_add);
+        let span = wanted.last()?.end() - wanted.first()?.start();
+        if bytes < WORTH_ASKING || bytes > span / 10 * 9 {
+            return None;
+        }
+        let file = FileSource { file: without_read_ahead(&self.file)?, scattered: OnceLock::new(), size: self.size };
+        Some(Arc::new(SparseFile::new(file, wanted)))
+    }
+
     fn read(&self, range: ByteRange) -> Result<Bytes> {
         let mut buffer = Pooled::with_capacity(self.checked_len(range)?);
         append(&self.file, range, &mut buffer)?;
@@ -156,6 +175,9 @@ impl Source for FileSource {
 /// Requests smaller than this are read into a common buffer of at most this size.
 const SHARED_BUFFER: usize = 64 << 10;
 
+/// Scans of less than this are over before read-ahead has done harm.
+const WORTH_ASKING: u64 = 256 << 10;
+
 /// Requests this far apart are read in one go if they come from the page cache: copying what lies between is cheaper than
 /// another call of the system. From a disk it would be fetched in vain.
 const NEAR: u64 = 4 << 10;
@@ -173,6 +195,10 @@ const FROM_CACHE: Duration = Duration::from_micros(30);
 const ALIGNED: usize = 16;
 
 impl FileSource {
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     fn checked_len(&self, range: ByteRange) -> Result<usize> {
         check_inside(range, self.size)?;
         range.len_usize()
@@ -243,7 +269,7 @@ fn without_read_ahead(file: &File) -> Option<File> {
 /// Tells the system what will be read, so that the disk works on all of it at once. Only worth it if it must be fetched
 /// from a disk: telling costs as much as reading from the page cache.
 #[cfg(all(target_os = "linux", not(miri)))]
-fn ask_ahead(file: &File, requests: &[ByteRange]) {
+pub(crate) fn ask_ahead(file: &File, requests: &[ByteRange]) {
     for request in requests {
         let _ = rustix::fs::fadvise(
             file,
@@ -255,7 +281,7 @@ fn ask_ahead(file: &File, requests: &[ByteRange]) {
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-fn ask_ahead(_: &File, _: &[ByteRange]) {}
+pub(crate) fn ask_ahead(_: &File, _: &[ByteRange]) {}
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
 fn without_read_ahead(_: &File) -> Option<File> {
@@ -359,6 +385,11 @@ pub struct ReadCount {
 #[derive(Debug)]
 pub struct Counting<S> {
     inner: S,
+    counted: Arc<Counted>,
+}
+
+#[derive(Debug, Default)]
+struct Counted {
     requests: AtomicU64,
     bytes: AtomicU64,
     ranges: Option<Mutex<Vec<ByteRange>>>,
@@ -367,30 +398,31 @@ pub struct Counting<S> {
 impl<S: Source> Counting<S> {
     /// Counts requests and bytes.
     pub fn new(inner: S) -> Self {
-        Counting { inner, requests: AtomicU64::new(0), bytes: AtomicU64::new(0), ranges: None }
+        Counting { inner, counted: Arc::default() }
     }
 
     /// Also remembers every range; [`Counting::ranges`] returns them.
     pub fn remembering(inner: S) -> Self {
-        Counting { ranges: Some(Mutex::default()), ..Self::new(inner) }
+        Counting { inner, counted: Arc::new(Counted { ranges: Some(Mutex::default()), ..Counted::default() }) }
     }
 
     fn count_in(&self, requests: &[ByteRange]) {
-        self.requests.fetch_add(requests.len() as u64, Ordering::Relaxed);
-        self.bytes.fetch_add(requests.iter().map(|r| r.len()).sum(), Ordering::Relaxed);
-        if let Some(Ok(mut ranges)) = self.ranges.as_ref().map(Mutex::lock) {
+        self.counted.requests.fetch_add(requests.len() as u64, Ordering::Relaxed);
+        self.counted.bytes.fetch_add(requests.iter().map(|r| r.len()).sum(), Ordering::Relaxed);
+        if let Some(Ok(mut ranges)) = self.counted.ranges.as_ref().map(Mutex::lock) {
             ranges.extend_from_slice(requests);
         }
     }
 
     /// What was read so far.
     pub fn count(&self) -> ReadCount {
-        ReadCount { requests: self.requests.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+        let Counted { requests, bytes, .. } = self.counted.as_ref();
+        ReadCount { requests: requests.load(Ordering::Relaxed), bytes: bytes.load(Ordering::Relaxed) }
     }
 
     /// The ranges read so far, in the order they were asked for (empty unless remembering).
     pub fn ranges(&self) -> Vec<ByteRange> {
-        match &self.ranges {
+        match &self.counted.ranges {
             Some(ranges) => ranges.lock().map(|r| r.clone()).unwrap_or_default(),
             None => Vec::new(),
         }
@@ -400,6 +432,10 @@ impl<S: Source> Counting<S> {
 impl<S: Source> Source for Counting<S> {
     fn size(&self) -> u64 {
         self.inner.size()
+    }
+
+    fn for_ranges(&self, wanted: &[ByteRange]) -> Option<Arc<dyn Source>> {
+        Some(Arc::new(Counting { inner: self.inner.for_ranges(wanted)?, counted: self.counted.clone() }))
     }
 
     fn read(&self, range: ByteRange) -> Result<Bytes> {
@@ -419,9 +455,13 @@ impl<S: Source> Source for Counting<S> {
     }
 }
 
-impl<S: Source + ?Sized> Source for std::sync::Arc<S> {
+impl<S: Source + ?Sized> Source for Arc<S> {
     fn size(&self) -> u64 {
         (**self).size()
+    }
+
+    fn for_ranges(&self, wanted: &[ByteRange]) -> Option<Arc<dyn Source>> {
+        (**self).for_ranges(wanted)
     }
 
     fn read(&self, range: ByteRange) -> Result<Bytes> {

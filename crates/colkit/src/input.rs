@@ -116,6 +116,10 @@ impl Source for Head {
         self.inner.size()
     }
 
+    fn for_ranges(&self, wanted: &[ByteRange]) -> Option<Arc<dyn Source>> {
+        self.inner.for_ranges(wanted)
+    }
+
     fn read(&self, range: ByteRange) -> Result<Bytes> {
         if range.start() != 0 || range.end() > self.size() || range.is_empty() {
             return self.inner.read(range);

@@ -42,6 +42,8 @@ fn fetch(source: &dyn Source, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
 pub fn scan(table: Arc<dyn Table>, source: Arc<dyn Source>, scan: &Scan, threads: usize, most: u64) -> Result<Batches> {
     let (plan, splits) = plan(table.as_ref(), source.as_ref(), scan)?;
     let planned = Planned::new(&plan, &splits);
+    let wanted: Vec<ByteRange> = splits.iter().flat_map(|s| s.ranges.iter().copied()).collect();
+    let source = source.for_ranges(&wanted).unwrap_or(source);
     let ahead = if threads <= 1 { Ahead::NOT } else { Ahead::THREADS };
     let batches = Batches::new(Scanner::new(table, plan, splits, ahead, most), source, threads)?;
     Ok(Batches { planned, ..batches })
