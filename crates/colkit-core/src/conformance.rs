@@ -21,10 +21,10 @@ pub use flips::{Bit, Flips, flipped_bits};
 use crate::drive::blocking;
 use crate::{
     BoundPredicate, ByteRange, Counting, Format, Late, MemorySink, Op, Predicate, Projection, ReadOptions, RegionKind,
-    Result, RowFilter, Scan, Source, Table, TableFile, Value, WriteOptions, coalesce,
+    Result, RowFilter, Scan, Source, Table, TableFile, Value, WriteOptions, coalesce, with_views,
 };
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array};
-use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
+use arrow::compute::{cast, concat_batches, filter_record_batch, take_record_batch};
 use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
@@ -77,6 +77,7 @@ pub fn reads(format: &Arc<dyn Format>, bytes: &Bytes, laws: Laws) -> RecordBatch
     assert_eq!(all.num_rows() as u64, file.row_count(), "row count");
     assert_eq!(all.schema().fields(), file.schema().fields(), "schema");
     batch_size_does_not_matter(&file, &all);
+    views_agree(&file, &all);
     projection_agrees(&file, &all);
     row_ranges_agree(&file, &all);
     take_agrees(&file, &all);
@@ -103,6 +104,22 @@ fn batch_size_does_not_matter(file: &TableFile, all: &RecordBatch) {
             Ok(read) => assert_eq!(&read, all, "batches of {batch_rows} rows on {threads} threads"),
             Err(e) => assert_eq!(e.code(), "limit_exceeded", "batches of {batch_rows} rows: {e}"),
         }
+    }
+}
+
+/// The rows with views in place of text and bytes.
+fn viewed(batch: &RecordBatch) -> RecordBatch {
+    let schema = with_views(&batch.schema());
+    let columns = batch.columns().iter().zip(schema.fields()).map(|(array, f)| cast(array, f.data_type()).unwrap());
+    crate::plan::batch_of(&schema, columns.collect(), batch.num_rows()).unwrap()
+}
+
+fn views_agree(file: &TableFile, all: &RecordBatch) {
+    let expected = viewed(all);
+    for (batch_rows, threads) in [(32 * 1024, 1), (1000, 2)] {
+        let scan = Scan { views: true, batch_rows, ..Scan::default() };
+        let read = collect(&file.clone().with_threads(threads), &scan).unwrap();
+        assert_eq!(read, expected, "views, batches of {batch_rows} rows");
     }
 }
 
@@ -212,6 +229,8 @@ fn predicates_agree(file: &TableFile, all: &RecordBatch) {
         if expected.num_rows() / other.batch_rows < 5000 && all.num_rows() / other.batch_rows < 5000 {
             let read = collect(&file.clone().with_threads(threads), &other).unwrap();
             assert_eq!(read, expected, "{late:?} on {threads} threads: {predicate:?}");
+            let read = collect(file, &Scan { views: true, ..other }).unwrap();
+            assert_eq!(read, viewed(&expected), "{late:?} as views: {predicate:?}");
         }
         if number % 4 == 0 {
             let filter: Arc<dyn RowFilter> = Arc::new(Opaque { columns: bound.columns(), predicate: bound });

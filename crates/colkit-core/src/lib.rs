@@ -41,6 +41,7 @@ mod there;
 mod tree;
 mod value;
 mod values;
+mod views;
 
 pub use decimal::Decimal;
 pub use drive::blocking::Batches;
@@ -66,3 +67,4 @@ pub use there::{Existing, already_there};
 pub use tree::{Attributes, TreeSink};
 pub use value::Value;
 pub use values::check_values;
+pub use views::with_views;

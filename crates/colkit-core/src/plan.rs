@@ -5,6 +5,7 @@
 
 use crate::encoded::{batch_decoded, decided_by_value, decoded};
 use crate::table::ColumnRef;
+use crate::views::with_views;
 use crate::{BoundPredicate, Error, Projection, Result, RowFilter, Scan, Split, Table, coalesce};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatchOptions};
 use arrow::compute::{filter_record_batch, prep_null_mask_filter};
@@ -133,13 +134,14 @@ impl ReadPlan {
             stages.push(stage);
         }
         let projection = Projection::parts(columns.clone());
-        let read_schema = projection.schema(&table_schema)?;
+        let types = |schema: SchemaRef| if scan.views { with_views(&schema) } else { schema };
+        let read_schema = types(projection.schema(&table_schema)?);
         for stage in &mut stages {
             let of = |c: &usize| columns.get(*c).map_or(0, |column| cost(table, &table_schema, column.index));
             stage.cost = stage.columns.iter().map(of).fold(0, u64::saturating_add);
         }
         stages.sort_by_key(|stage| stage.cost);
-        let schema = scan.projection.schema(&table_schema)?;
+        let schema = types(scan.projection.schema(&table_schema)?);
         let (batch_rows, batch_bytes) = batch_size(scan, columns.len());
         let scan = Scan { projection, batch_rows, batch_bytes, ..scan.clone() };
         Ok(ReadPlan { scan, read_schema, schema, stages, columns })
@@ -149,6 +151,12 @@ impl ReadPlan {
     pub(crate) fn scan_of(&self, positions: &[usize], encoded: bool) -> Scan {
         let columns = positions.iter().filter_map(|p| self.columns.get(*p).cloned()).collect();
         Scan { projection: Projection::parts(columns), encoded, ..self.scan.clone() }
+    }
+
+    /// Whether the column at this position of what is read becomes views.
+    pub(crate) fn is_view(&self, position: usize) -> bool {
+        let field = self.read_schema.fields().get(position).filter(|_| self.scan.views);
+        field.is_some_and(|f| matches!(f.data_type(), DataType::Utf8View | DataType::BinaryView))
     }
 
     /// The fields at these positions of what is read.

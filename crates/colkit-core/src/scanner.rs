@@ -14,6 +14,7 @@ use crate::drive::decoded_bytes;
 use crate::encoded::batch_as_stored;
 use crate::lanes::{Joined, join};
 use crate::plan::{ReadPlan, batch_of};
+use crate::views::Views;
 use crate::{
     BatchMachine, ByteRange, Error, Late, Limits, Machine, Result, Scan, Selection, Split, Step, Table, memory, pick,
 };
@@ -456,8 +457,18 @@ impl Scanner {
         Ok(())
     }
 
-    /// Opens lanes for these columns of the split's rows. Those of conditions may stay encoded.
+    /// Opens lanes for these columns of the split's rows. Those of conditions may stay encoded, and so may what becomes views:
+    /// a view of a dictionary's value costs less than the value.
     fn open(&self, split: &mut Active, columns: Vec<usize>, encoded: bool) -> Result<()> {
+        let (stay, change): (Vec<usize>, Vec<usize>) =
+            columns.into_iter().partition(|c| encoded || self.plan.is_view(*c));
+        self.open_lanes(split, stay, true)?;
+        self.open_lanes(split, change, false)?;
+        split.survey();
+        Ok(())
+    }
+
+    fn open_lanes(&self, split: &mut Active, columns: Vec<usize>, encoded: bool) -> Result<()> {
         let row_count = self.table.row_count();
         if split.rows.end() > row_count {
             let message = format!("rows up to {} of a table with {row_count} rows", split.rows.end());
@@ -482,10 +493,12 @@ impl Scanner {
                 let known: Option<Vec<usize>> = lane.columns.iter().map(|c| columns.get(*c).copied()).collect();
                 lane.columns =
                     known.ok_or_else(|| Error::request("lane_missing", "a lane of columns not asked for"))?;
+                if lane.columns.iter().any(|c| self.plan.is_view(*c)) {
+                    lane.machine = Box::new(Views::new(lane.machine, self.plan.fields_of(&lane.columns)));
+                }
                 split.lanes.push(ActiveLane::new(lane));
             }
         }
-        split.survey();
         Ok(())
     }
 

@@ -119,6 +119,8 @@ pub struct Scan {
     /// Whether a column may come as a dictionary of its values (keys of `u8`, `u16` or `u32`) where it is stored as one.
     /// The engine asks for that where it decides conditions.
     pub encoded: bool,
+    /// Whether columns of text and bytes come as `Utf8View` and `BinaryView`. What is nested in others stays as it is.
+    pub views: bool,
 }
 
 /// When to read the columns that no condition looks at.
@@ -154,6 +156,7 @@ impl Default for Scan {
             filters: Vec::new(),
             late: Late::Adaptive,
             encoded: false,
+            views: false,
         }
     }
 }

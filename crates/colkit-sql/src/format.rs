@@ -6,7 +6,7 @@ use crate::statistics;
 use crate::tables::Tables;
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use async_trait::async_trait;
-use colkit::wider_fields;
+use colkit::{wider_fields, with_views};
 use datafusion::catalog::Session;
 use datafusion::common::parsers::CompressionTypeVariant;
 use datafusion::common::{GetExt, Statistics};
@@ -91,7 +91,7 @@ impl FileFormat for ColkitFormat {
         }
         // What formats say to themselves in metadata is of no use to a query, and would tell equal schemas apart.
         let merged = merged.unwrap_or_else(Schema::empty);
-        Ok(Arc::new(Schema::new(merged.fields().clone())))
+        Ok(with_views(&Arc::new(Schema::new(merged.fields().clone()))))
     }
 
     async fn infer_stats(

@@ -75,6 +75,7 @@ impl Opener {
             batch_rows: self.batch_rows,
             memory: open.memory,
             filters,
+            views: true,
             ..Scan::default()
         };
         let plan = ReadPlan::new(open.table.as_ref(), &scan).map_err(|e| told(e.file(open.name.clone())))?;

@@ -90,7 +90,9 @@ fn literal(value: &ScalarValue, data_type: &DataType) -> Option<colkit::Literal>
         other => other,
     };
     let text = |t: &DataType| matches!(t, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-    let same = value.data_type() == *data_type || (text(&value.data_type()) && text(data_type));
+    let bytes = |t: &DataType| matches!(t, DataType::Binary | DataType::LargeBinary | DataType::BinaryView);
+    let own = value.data_type();
+    let same = own == *data_type || (text(&own) && text(data_type)) || (bytes(&own) && bytes(data_type));
     if value.is_null() || !same {
         return None;
     }

@@ -2,14 +2,14 @@
 
 use crate::tables::OpenTable;
 use arrow::datatypes::{DataType, Schema, TimeUnit};
-use colkit::Value;
+use colkit::{Value, with_views};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 
 /// The statistics of an open file, for the columns of `schema`. They answer `COUNT(*)`, `MIN` and `MAX` where the file knows
 /// them exactly, so nothing here is called exact that is not.
 pub(crate) fn of(open: &OpenTable, size: u64, schema: &Schema) -> Statistics {
-    let own = open.table.schema();
+    let own = with_views(&open.table.schema());
     let known = open.table.statistics();
     let rows = usize::try_from(open.table.row_count()).unwrap_or(usize::MAX);
     let column = |field: &arrow::datatypes::FieldRef| {

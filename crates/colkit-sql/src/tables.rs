@@ -3,7 +3,7 @@
 use crate::error::told;
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit::drive::store::Remote;
-use colkit::{Opening, Scan, Split, Table};
+use colkit::{Opening, Scan, Split, Table, with_views, without_views};
 use datafusion::error::Result;
 use object_store::{ObjectMeta, ObjectStore};
 use std::collections::HashMap;
@@ -81,13 +81,14 @@ impl Tables {
         schema: &SchemaRef,
     ) -> Result<Arc<OpenTable>> {
         let open = self.open(store, object, format).await?;
-        let own = open.table.schema();
+        let own = with_views(&open.table.schema());
         let differs = |name: &str, wanted: &DataType| own.field_with_name(name).is_ok_and(|f| f.data_type() != wanted);
         if !open.is_text || !schema.fields().iter().any(|f| differs(f.name(), f.data_type())) {
             return Ok(open);
         }
         let has = |f: &&arrow::datatypes::FieldRef| own.field_with_name(f.name()).is_ok();
-        let types = schema.fields().iter().filter(has).map(|f| (f.name().clone(), f.data_type().clone())).collect();
+        let types =
+            schema.fields().iter().filter(has).map(|f| (f.name().clone(), without_views(f.data_type()))).collect();
         self.open_with(store, object, format, Some(types)).await
     }
 

@@ -41,7 +41,7 @@ pub use colkit_core::{
     ReadOptions, Region, RegionKind, Result, RowFilter, Scan, Scanner, Selection, Sink, Source, Split, StreamSink,
     Table, TableFile, TableWriter, TreeSink, Types, Value, Verified, WriteOptions, WriteSummary, already_there,
     available_threads, cells, coalesce, column_index, drive, json, make_unique, memory, plan, pool, recognise,
-    recognition,
+    recognition, with_views,
 };
 pub use colkit_interop as interop;
 #[cfg(feature = "store")]

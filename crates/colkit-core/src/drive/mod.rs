@@ -8,11 +8,20 @@ mod take;
 #[cfg(feature = "object-store")]
 mod version;
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
 
 /// Bytes that the values of a batch take, at least one for each row.
 pub fn decoded_bytes(batch: &RecordBatch) -> u64 {
-    let size = |array: &ArrayRef| array.to_data().get_slice_memory_size().unwrap_or(0) as u64;
+    let size = |array: &ArrayRef| {
+        // What views point at is no part of their array's own size.
+        let behind = match array.data_type() {
+            DataType::Utf8View => array.as_string_view().total_bytes_len(),
+            DataType::BinaryView => array.as_binary_view().total_bytes_len(),
+            _ => 0,
+        };
+        array.to_data().get_slice_memory_size().unwrap_or(0).saturating_add(behind) as u64
+    };
     batch.columns().iter().map(size).sum::<u64>().max(batch.num_rows() as u64)
 }

@@ -222,7 +222,12 @@ fn compare(array: &ArrayRef, op: Op, literal: &Literal) -> Result<BooleanArray> 
     if let Some(answer) = compare_integers(array, op, literal) {
         return Ok(answer);
     }
-    let value = Scalar::new(literal.array.clone());
+    // The column may come as views of the type that the literal was bound to.
+    let literal = match literal.array.data_type() == data_type {
+        true => literal.array.clone(),
+        false => cast(&literal.array, data_type)?,
+    };
+    let value = Scalar::new(literal);
     Ok(match op {
         Op::Eq => cmp::eq(array, &value),
         Op::Ne => cmp::neq(array, &value),
