@@ -6,6 +6,7 @@
 //! ```text
 //! ceiling  an allocator that counts, so that --memory holds
 //! args/    what can be typed: the one table that help, man pages and completions come from
+//! engine   the query engine, if it is a program of its own
 //! request  what was typed, made into what is meant
 //! verbs/   one module per verb
 //! rows/    printing rows: table, CSV, NDJSON, Arrow, JSON
@@ -13,6 +14,7 @@
 
 mod args;
 mod ceiling;
+mod engine;
 mod grid;
 mod human;
 mod io;
@@ -38,6 +40,24 @@ enum Outcome {
     Yes,
     /// Done, and the answer is no: invalid, different.
     No,
+}
+
+/// The command as a process: its arguments, its streams, its exit code.
+pub fn main() -> ExitCode {
+    // What makes a decoder panic is told as an error of the file.
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !colkit::interop::inside_decoder() {
+            tell(info);
+        }
+    }));
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if !cfg!(feature = "sql")
+        && let Some(code) = engine::hand_over(&arguments)
+    {
+        return code;
+    }
+    run(arguments, Io::of_process())
 }
 
 /// Runs the command with these arguments; the first is the program's name.
@@ -73,7 +93,10 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Head(args) => verbs::cat::head(args, io),
         Verb::Cat(args) => verbs::cat::cat(args, io),
         Verb::Take(args) => verbs::take::run(args, io),
+        #[cfg(feature = "sql")]
         Verb::Sql(args) => verbs::sql::run(args, io),
+        #[cfg(not(feature = "sql"))]
+        Verb::Sql(_) => Err(engine::missing()),
         Verb::Convert(args) => verbs::convert::run(args, io),
         Verb::Pack(args) => verbs::pack::run(args, io),
         Verb::Unpack(args) => verbs::unpack::run(args, io),

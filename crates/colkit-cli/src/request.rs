@@ -1,7 +1,7 @@
 //! From what was typed to what is meant: inputs opened, formats and columns resolved, conflicts rejected.
 
 use crate::Io;
-use crate::args::{ColumnArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, SqlArgs, TypesArg};
+use crate::args::{ColumnArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, TypesArg};
 use colkit::cells::Inference;
 use colkit::{
     ColumnName, Error, Existing, Input, Nulls, OpenFile, Opening, ReadOptions, Registry, Result, TextReading, Types,
@@ -91,7 +91,8 @@ impl ForceArgs {
     }
 }
 
-impl SqlArgs {
+#[cfg(feature = "sql")]
+impl crate::args::SqlArgs {
     /// What to do with a file that is there. `-f` has another meaning here.
     pub fn existing(&self) -> Existing {
         ForceArgs { force: self.force }.existing()

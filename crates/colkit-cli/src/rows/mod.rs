@@ -48,6 +48,7 @@ type Cost = Box<dyn Fn() -> Vec<(&'static str, serde_json::Value)>>;
 
 impl Subject {
     /// Rows of nothing that was read.
+    #[cfg(feature = "sql")]
     pub fn nothing() -> Self {
         Subject { inputs: Vec::new(), cost: Box::new(Vec::new) }
     }
@@ -106,6 +107,7 @@ impl Printing {
     }
 
     /// Rows in the format of this name, to a file.
+    #[cfg(feature = "sql")]
     pub fn to(path: &Path, format: &str, existing: Existing, fit: FitArgs) -> Result<Self> {
         let format = target_format(&Registry::default(), Some(format), Some(path), "STORED AS")?;
         check_target(path, existing)?;
@@ -113,6 +115,7 @@ impl Printing {
     }
 
     /// Whether rows go to a file.
+    #[cfg(feature = "sql")]
     pub fn is_to_file(&self) -> bool {
         self.out.is_some()
     }

@@ -10,6 +10,7 @@ pub mod inspect;
 pub mod man;
 pub mod pack;
 pub mod schema;
+#[cfg(feature = "sql")]
 pub mod sql;
 pub mod take;
 pub mod tour;

@@ -1,0 +1,10 @@
+//! The command with the query engine in it: what `colkit sql` starts if it has none itself.
+
+#![forbid(unsafe_code)]
+
+#[global_allocator]
+static ALLOCATOR: colkit_cli::Counting = colkit_cli::Counting;
+
+fn main() -> std::process::ExitCode {
+    colkit_cli::main()
+}
