@@ -65,3 +65,8 @@ pub use there::{Existing, already_there};
 pub use tree::{Attributes, TreeSink};
 pub use value::Value;
 pub use values::check_values;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
