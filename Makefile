@@ -132,7 +132,7 @@ $(VENV)-bench/ready: bench/requirements.txt
 PROFILE ?= dist
 dist:
 	$(CARGO) build --locked --profile $(PROFILE) -p colkit-cli --bin colkit
-	dist/archive.sh $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/colkit $(abspath $(TARGET))/archive
+	dist/archive.sh $(abspath $(TARGET))/archive $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/colkit
 
 package:
 	$(CARGO) package --workspace --exclude colkit-test-servers --no-verify --allow-dirty

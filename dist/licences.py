@@ -72,7 +72,7 @@ def check():
 def linked():
     """The crates that are linked into the command: those it reaches without build and dev dependencies."""
     host = re.search(r"host: (\S+)", subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout)
-    graph = metadata("--filter-platform", host.group(1))
+    graph = metadata("--all-features", "--filter-platform", host.group(1))
     packages = {package["id"]: package for package in graph["packages"]}
     nodes = {node["id"]: node for node in graph["resolve"]["nodes"]}
     waiting = [id for id, package in packages.items() if package["name"] == "colkit-cli"]
