@@ -3,6 +3,8 @@
 # make fuzz    every reader against inputs changed at random, TIME seconds for each target; see docs/reliability.md
 # make miri    the unsafe code that Miri can follow: no undefined behaviour
 # make deny    licences, sources and known vulnerabilities of what is depended on
+# make dist    the archive of a release: command, man pages, completions, licences, checksum
+# make package what crates.io would get, without uploading it
 # make tour    a round through the formats, with a table made on the spot
 
 CARGO ?= cargo
@@ -12,7 +14,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # One set of features for every step: another one would build arrow a second time.
 WORKSPACE := --workspace --all-features
 
-.PHONY: test lint unit interop fuzz fuzz-short miri deny release tour clean
+.PHONY: test lint unit interop fuzz fuzz-short miri deny release dist package tour clean
 .PHONY: bench bench-quick bench-quick-run bench-full bench-peers bench-sql bench-report bench-pack
 
 test: lint deny unit interop fuzz-short
@@ -52,7 +54,7 @@ $(VENV)-lance4/ready $(VENV)-lance14/ready: $(VENV)-lance%/ready: tests/interop/
 	$(VENV)-lance$*/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# Both need the nightly toolchain, and say so if it is not there.
+# Both need the nightly toolchain.
 TIME ?= 60
 fuzz:
 	fuzz/run.sh $(TIME)
@@ -66,27 +68,27 @@ fuzz-short:
 # or maps files, which Miri cannot do; see docs/reliability.md.
 miri:
 	@if ! $(CARGO) +nightly miri --version >/dev/null 2>&1; then \
-	  echo "skipped: Miri is not installed (rustup component add miri rust-src --toolchain nightly)"; \
+	  tests/skip.sh miri "not installed (rustup component add miri rust-src --toolchain nightly)"; \
 	else \
 	  export MIRIFLAGS=-Zmiri-disable-isolation; \
 	  $(CARGO) +nightly miri test --locked -p colkit-core --lib -- source::tests::a_file_and_its_bytes_answer_alike && \
 	  $(CARGO) +nightly miri test --locked -p colkit-lance --lib -- codec::bitpack codec::fsst values::tests v21::look_up; \
 	fi
 
-# The database of vulnerabilities comes over the network; everything else is checked without it.
+# Licences and sources are checked in any case, the rest with cargo-deny. The database of vulnerabilities comes over the network.
 deny:
+	$(PYTHON) dist/licences.py --check
 	@if ! $(CARGO) deny --version >/dev/null 2>&1; then \
-	  echo "skipped: cargo-deny is not installed (cargo install --locked cargo-deny)"; \
+	  tests/skip.sh deny "cargo-deny is not installed (cargo install --locked cargo-deny)"; \
 	else \
 	  $(CARGO) deny --log-level error check licenses bans sources || exit 1; \
 	  if timeout 60 $(CARGO) deny fetch db >/dev/null 2>&1; then $(CARGO) deny --log-level error check advisories; \
-	  else echo "skipped: known vulnerabilities, because their database cannot be had"; fi; \
+	  else tests/skip.sh advisories "their database cannot be reached"; fi; \
 	fi
 
 # The benchmark runs us and our peers in turns, on data that it makes under bench/out, keeps what it found in bench/results and
 # makes docs/benchmark.md of it. The peers' crates are built in a workspace of their own (bench/peers), which takes a while the
-# first time; protoc and libclang, which that needs, come from PyPI. The reference decoder of AT-1 joins in if liblzma-dev and
-# libzstd-dev are there.
+# first time; protoc and libclang, which that needs, come from PyPI.
 bench: bench-full bench-sql bench-report
 
 bench-quick: bench-quick-run
@@ -103,8 +105,8 @@ bench-full: SIZE := full
 bench-peers: $(VENV)-bench/ready
 	site=$$($(VENV)-bench/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))"); \
 	PROTOC=$$site/protoc/data/bin/protoc LIBCLANG_PATH=$$site/clang/native CARGO_TARGET_DIR=$(TARGET)/peers \
-	  $(CARGO) build --release --locked --manifest-path bench/peers/Cargo.toml \
-	  $$(oracle/at1/have_libraries.sh && echo --features reference)
+	  CPATH=$$(oracle/at1/headers.sh bench/peers/Cargo.toml) \
+	  $(CARGO) build --release --locked --manifest-path bench/peers/Cargo.toml --features reference
 
 bench-sql: $(VENV)-bench/ready release
 	$(VENV)-bench/bin/python bench/tpch_data.py $(TARGET)/release/colkit bench/out/tpch-1
@@ -125,6 +127,15 @@ $(VENV)-bench/ready: bench/requirements.txt
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
+
+# PROFILE=dev tries the packaging with a debug build.
+PROFILE ?= dist
+dist:
+	$(CARGO) build --locked --profile $(PROFILE) -p colkit-cli --bin colkit
+	dist/archive.sh $(abspath $(TARGET))/archive $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/colkit
+
+package:
+	$(CARGO) package --workspace --exclude colkit-test-servers --no-verify --allow-dirty
 
 tour:
 	$(CARGO) run --release --locked -- tour

@@ -4,7 +4,7 @@
 #   run.sh [SECONDS] [TARGET...]     SECONDS for each target (default 60); all targets unless some are named
 #   run.sh --runs N [TARGET...]      for the gate: the vectors and fuzz/corpus as they are and then, from these and always the
 #                                    same seed on, up to N inputs in all or a minute for each target
-# Needs the nightly toolchain. If that cannot be had, it says so plainly, which is not a failure; a finding is.
+# Needs the nightly toolchain, which is installed with INSTALL=1. Without it, the part is skipped (see tests/skip.sh).
 #
 # `cargo +nightly fuzz run TARGET` works too. It instruments all crates; here only our own are, which takes a third of
 # the time to build, and libFuzzer then looks for new paths in what is ours.
@@ -24,18 +24,12 @@ else
     shift || true
 fi
 
-skip() {
-    echo "skipped: fuzzing: $1"
-    exit 0
-}
-
-cargo +nightly --version >/dev/null 2>&1 || skip "there is no nightly toolchain (rustup toolchain install nightly)"
-# The reference decoder of AT-1 is compared with if its libraries are there.
-features=()
-if "$root/oracle/at1/have_libraries.sh"; then
-    features=(--features reference)
-else
-    echo "liblzma-dev and libzstd-dev are missing: AT-1 is not compared with the reference decoder"
+if ! cargo +nightly --version >/dev/null 2>&1; then
+    if [ "${INSTALL:-}" = 1 ]; then
+        rustup toolchain install nightly --profile minimal || exit 1
+    else
+        exec "$root/tests/skip.sh" fuzz "there is no nightly toolchain (rustup toolchain install nightly)"
+    fi
 fi
 cd "$root" || exit 1
 flags=(-Zsanitizer=address -Cpasses=sancov-module --cfg fuzzing)
@@ -48,8 +42,10 @@ for crate in colkit-core colkit-plain colkit-at1 colkit-lance colkit-interop col
     config+=(--config "profile.release.package.$crate.rustflags=[${instrumented%,}]")
 done
 host=$(rustc -vV | sed -n 's/^host: //p')
+CPATH=$(oracle/at1/headers.sh fuzz/Cargo.toml) || exit 1
+export CPATH
 cargo +nightly build -Zprofile-rustflags "${config[@]}" --manifest-path fuzz/Cargo.toml --target-dir "$target" \
-    --locked --release --target "$host" --bins "${features[@]}" || exit 1
+    --locked --release --target "$host" --bins --features reference || exit 1
 built=$target/$host/release
 
 # Small vectors are where changes start from; what was found before lies in fuzz/corpus.

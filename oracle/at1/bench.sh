@@ -13,7 +13,7 @@ times=${2:-3}
 threads=$(nproc)
 TIMEFORMAT='%U %S'
 
-CARGO_TARGET_DIR="$oracle_target" cargo build -q --release --locked --manifest-path "$here/Cargo.toml"
+. "$here/need.sh"
 cargo build -q --release --manifest-path "$root/Cargo.toml" -p colkit-at1 --example restore --example bench_files
 mkdir -p "$files"
 [ -f "$files/streaming-zstd.at1" ] || "$target/release/examples/bench_files" "$files" "$megabytes"

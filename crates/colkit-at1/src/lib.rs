@@ -32,3 +32,8 @@ pub use format::At1;
 pub use pack::{Aim, PackOptions, PackSummary, pack};
 pub use restore::{Integrity, RestoreOptions, Restored, restore, restore_with};
 pub use text::{PackedText, TextReader};
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

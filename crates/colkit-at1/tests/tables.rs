@@ -93,7 +93,7 @@ fn a_table_of_every_column_type() {
         for (row, line) in original.lines().skip(1).enumerate() {
             let cell = line.split(',').nth(c).unwrap().trim_matches('"');
             let value = shown.value(row).to_string();
-            let same = value == cell || value.parse::<f64>().ok() == cell.parse::<f64>().ok();
+            let same = value == cell || value.parse::<f64>().is_ok_and(|number| cell.parse() == Ok(number));
             assert!(same || column.is_null(row) && cell.is_empty(), "{name} row {row}: {value:?} is not {cell:?}");
         }
     }

@@ -24,7 +24,7 @@ use crate::{
     Result, RowFilter, Scan, Source, Table, TableFile, Value, WriteOptions, coalesce, with_views,
 };
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array};
-use arrow::compute::{cast, concat_batches, filter_record_batch, take_record_batch};
+use arrow::compute::{cast, concat_batches, filter_record_batch, take, take_record_batch};
 use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
@@ -397,8 +397,14 @@ fn use_everything(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<Vec<ArrayRe
         .filter(|r| *r < table.row_count())
         .collect();
     let source: Arc<dyn Source> = Arc::new(bytes.clone());
-    let _ = blocking::take(table.clone(), source, &rows, &Projection::all(), &options.limits, 1);
-    read_in_order(&table, bytes, &Scan::default())
+    let taken = blocking::take(table.clone(), source, &rows, &Projection::all(), &options.limits, 1);
+    let all = read_in_order(&table, bytes, &Scan::default())?;
+    let rows = UInt64Array::from(rows);
+    for (found, column) in taken?.columns().iter().zip(&all) {
+        assert_eq!(column.len() as u64, table.row_count(), "a column has all rows");
+        assert_eq!(found, &take(column, &rows, None)?, "single rows are those of the scan");
+    }
+    Ok(all)
 }
 
 fn read_in_order(table: &Arc<dyn Table>, bytes: &Bytes, scan: &Scan) -> Result<Vec<ArrayRef>> {

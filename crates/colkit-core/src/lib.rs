@@ -68,3 +68,8 @@ pub use tree::{Attributes, TreeSink};
 pub use value::Value;
 pub use values::check_values;
 pub use views::with_views;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

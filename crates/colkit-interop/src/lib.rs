@@ -17,3 +17,8 @@ pub use guard::inside_decoder;
 pub use ipc::{ArrowFile, ArrowStream, IpcCompression};
 pub use ndjson::{NdjsonFormat, NdjsonOptions};
 pub use parquet::{Parquet, ParquetCompression};
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

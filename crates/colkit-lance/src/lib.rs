@@ -33,3 +33,8 @@ pub use format::Lance;
 pub use rows::Rows;
 pub use table::LanceTable;
 pub use write::{Prefer, Writing};
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

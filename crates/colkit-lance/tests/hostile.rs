@@ -26,8 +26,8 @@ fn use_everything(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<()> {
         .filter(|r| *r < table.row_count())
         .collect();
     let source: Arc<dyn Source> = Arc::new(bytes.clone());
-    let _ = blocking::take(table.clone(), source, &rows, &Projection::all(), &Limits::default(), 1);
-    let mut first_error = None;
+    // After an error, the rest is still to be tried.
+    let mut first_error = blocking::take(table.clone(), source, &rows, &Projection::all(), &Limits::default(), 1).err();
     for column in 0..table.schema().fields().len().min(20) {
         if let Err(e) = scan(&table, bytes, &Scan::of(Projection::columns([column]))) {
             first_error.get_or_insert(e);

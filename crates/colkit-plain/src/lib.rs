@@ -104,3 +104,8 @@ macro_rules! format {
 format!(Gpp, dialect::GPP, "The format `.gppcol` (magic `GPP1`).");
 format!(Cff, dialect::CFF, "The format `.cff` (magic `CFF1`).");
 format!(Colm, dialect::COLM, "The format `.colfile` (magic `COLM`).");
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

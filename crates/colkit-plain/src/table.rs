@@ -300,7 +300,11 @@ mod tests {
     }
 
     fn files(folder: &str) -> Vec<(String, Arc<dyn Format>, Bytes)> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(folder);
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        if package.join("Cargo.toml.orig").exists() {
+            return Vec::new(); // from crates.io, without the vectors
+        }
+        let folder = package.join("tests/data").join(folder);
         let paths = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
         let opened =
             paths.filter_map(|p| Some((p.display().to_string(), streamed(&p)?, std::fs::read(&p).unwrap().into())));
@@ -325,11 +329,11 @@ mod tests {
 
     #[test]
     fn streamed_columns_are_refused_for_the_same_reason() {
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/malformed/manifest.json");
-        let manifest: serde_json::Value = serde_json::from_slice(&std::fs::read(manifest).unwrap()).unwrap();
         for (name, format, bytes) in files("malformed") {
-            let cases = manifest.as_array().unwrap().iter();
-            let case = cases.clone().find(|c| name.ends_with(&format!("/{}", c["file"].as_str().unwrap()))).unwrap();
+            let manifest = Path::new(&name).with_file_name("manifest.json");
+            let manifest: serde_json::Value = serde_json::from_slice(&std::fs::read(manifest).unwrap()).unwrap();
+            let mut cases = manifest.as_array().unwrap().iter();
+            let case = cases.find(|c| name.ends_with(&format!("/{}", c["file"].as_str().unwrap()))).unwrap();
             let code = conformance::refused(&format, &bytes);
             assert!(case["kinds"].as_array().unwrap().iter().any(|k| k == code), "{name}: {code}");
         }

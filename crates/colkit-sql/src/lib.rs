@@ -52,3 +52,8 @@ pub use session::{ColkitSession, Sessions};
 pub use source::ColkitSource;
 pub use statements::{STACK_BYTES, statements};
 pub use table::ColkitTable;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -51,3 +51,8 @@ fn wait<T: Send>(work: impl Future<Output = T> + Send) -> Result<T> {
 fn failed(name: &str, error: object_store::Error) -> Error {
     colkit_core::drive::store::failed(&error).file(name).caused_by(error)
 }
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -69,3 +69,8 @@ pub use verify::{Verdict, verify};
 pub fn open(path: impl AsRef<std::path::Path>) -> Result<OpenFile> {
     Opening::default().open(&Input::path(path)?)
 }
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

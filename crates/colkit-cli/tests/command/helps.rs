@@ -25,6 +25,19 @@ fn man_pages_and_completions() {
 }
 
 #[test]
+fn every_verb_is_on_the_page() {
+    let folder = Folder::new();
+    folder.ok(&["man", "--dir", "."]);
+    let names = folder.names();
+    let verbs: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix("colkit-")?.strip_suffix(".1")).collect();
+    assert!(verbs.contains(&"convert"), "{names:?}");
+    let page = include_str!("../../../../docs/command-line.md");
+    for verb in verbs {
+        assert!(page.contains(&format!("`{verb}")), "{verb}");
+    }
+}
+
+#[test]
 fn the_tour_proves_every_round_trip() {
     let folder = Folder::new();
     let report = folder.json(&["tour", "--rows", "500", "--json"]);

@@ -22,17 +22,19 @@ fn use_everything(format: &Arc<dyn Format>, bytes: &Bytes) -> Result<()> {
     let last = table.row_count().checked_sub(1);
     let source: Arc<dyn Source> = Arc::new(bytes.clone());
     let rows: Vec<u64> = last.into_iter().collect();
-    let _ = blocking::take(table.clone(), source.clone(), &rows, &Projection::all(), &Limits::default(), 1);
+    // After an error, the rest is still to be tried.
+    let taken = blocking::take(table.clone(), source.clone(), &rows, &Projection::all(), &Limits::default(), 1);
+    let mut first_error = taken.err();
     for projection in (0..table.schema().fields().len()).map(|c| Projection::columns([c])) {
-        // After an error in one split, the others are still to be tried.
         let scan = Scan::of(projection);
         for split in blocking::run(table.splits(&scan)?, bytes)? {
             let scan = Scan { rows: Some(split.rows), ..scan.clone() };
-            let Ok(batches) = blocking::scan(table.clone(), source.clone(), &scan, 1, u64::MAX) else { continue };
-            batches.for_each(drop);
+            let batches = blocking::scan(table.clone(), source.clone(), &scan, 1, u64::MAX);
+            let error = batches.map_or_else(Some, |batches| batches.filter_map(Result::err).reduce(|first, _| first));
+            first_error = first_error.or(error);
         }
     }
-    Ok(())
+    first_error.map_or(Ok(()), Err)
 }
 
 /// Decoders of others may panic inside; that becomes an error, and its message need not be printed here.
