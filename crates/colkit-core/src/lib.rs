@@ -53,7 +53,7 @@ pub use limits::Limits;
 pub use machine::{BatchMachine, Boxed, Machine, Step, ready};
 pub use names::{ColumnNames, column_index, first_repeated, make_unique, unique_names};
 pub use pick::{check_rows, pick, spans};
-pub use predicate::{BoundPredicate, Comparison, Literal, Op, Predicate};
+pub use predicate::{BoundPredicate, Comparison, Literal, Op, Predicate, ZoneMap};
 pub use range::{ByteRange, coalesce};
 pub use scanner::{Ahead, Next, Rows, Scanner, Task};
 pub use selection::Selection;

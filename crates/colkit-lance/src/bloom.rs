@@ -16,7 +16,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
 use bytes::Bytes;
-use colkit_core::{BoundPredicate, ByteRange, Op, Result, Value};
+use colkit_core::{BoundPredicate, ByteRange, Literal, Op, Result};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh64::xxh64;
 
@@ -112,16 +112,9 @@ fn is_bytes(data_type: &DataType) -> bool {
     matches!(data_type, Utf8 | LargeUtf8 | Binary | LargeBinary | FixedSizeBinary(_))
 }
 
-/// The hash of a literal, as zone maps hold it, for columns of this type; `None` if the filter cannot tell.
-pub(crate) fn hash_of(value: &Value, data_type: &DataType) -> Option<u64> {
-    match value {
-        Value::Int(int) if is_whole(data_type) => Some(hash_int(*int)),
-        Value::Float(float) if data_type.is_floating() && !float.is_nan() => Some(hash_float(*float)),
-        Value::Bool(bool) if *data_type == DataType::Boolean => Some(hash_int((*bool).into())),
-        Value::Text(text) if is_bytes(data_type) => Some(xxh64(text.as_bytes(), 0)),
-        Value::Bytes(bytes) if is_bytes(data_type) => Some(xxh64(bytes, 0)),
-        _ => None,
-    }
+/// The hash of a literal; `None` if filters cannot tell.
+pub(crate) fn hash_of(literal: &Literal) -> Option<u64> {
+    hashes(literal.array()).ok()?.first().copied()
 }
 
 /// The hashes of the values that are not null.
@@ -153,46 +146,26 @@ pub(crate) fn hashes(array: &ArrayRef) -> Result<Vec<u64>> {
 }
 
 /// For every column the hashes of what `=` and `in` look for, each once.
-pub(crate) fn looked_for(
-    predicate: &BoundPredicate,
-    hash_of: &dyn Fn(usize, &Value) -> Option<u64>,
-) -> BTreeMap<usize, Vec<u64>> {
-    type Found = BTreeMap<usize, Vec<u64>>;
-    fn collect(p: &BoundPredicate, hash_of: &dyn Fn(usize, &Value) -> Option<u64>, into: &mut Found) {
+pub(crate) fn looked_for(predicate: &BoundPredicate) -> BTreeMap<usize, Vec<u64>> {
+    fn collect(p: &BoundPredicate, into: &mut BTreeMap<usize, Vec<u64>>) {
         match p {
             BoundPredicate::Compare { column, op: Op::Eq, literal } => {
-                into.entry(*column).or_default().extend(hash_of(*column, literal.value()));
+                into.entry(*column).or_default().extend(hash_of(literal));
             }
             BoundPredicate::In { column, literals, denied: false } => {
-                into.entry(*column).or_default().extend(literals.iter().filter_map(|l| hash_of(*column, l.value())));
+                into.entry(*column).or_default().extend(literals.iter().filter_map(hash_of));
             }
-            BoundPredicate::And(all) | BoundPredicate::Or(all) => all.iter().for_each(|p| collect(p, hash_of, into)),
+            BoundPredicate::And(all) | BoundPredicate::Or(all) => all.iter().for_each(|p| collect(p, into)),
             _ => {}
         }
     }
     let mut found = BTreeMap::new();
-    collect(predicate, hash_of, &mut found);
+    collect(predicate, &mut found);
     for hashes in found.values_mut() {
         hashes.sort_unstable();
         hashes.dedup();
     }
     found
-}
-
-/// The predicate with every `=` and `in` that cannot hold, because `absent` says so of a column and a value, made false.
-pub(crate) fn narrowed(predicate: &BoundPredicate, absent: &dyn Fn(usize, &Value) -> bool) -> BoundPredicate {
-    match predicate {
-        BoundPredicate::Compare { column, op: Op::Eq, literal } if absent(*column, literal.value()) => {
-            BoundPredicate::Known { column: *column, answer: false }
-        }
-        BoundPredicate::In { column, literals, denied: false } => {
-            let literals = literals.iter().filter(|l| !absent(*column, l.value())).cloned().collect();
-            BoundPredicate::In { column: *column, literals, denied: false }
-        }
-        BoundPredicate::And(all) => BoundPredicate::And(all.iter().map(|p| narrowed(p, absent)).collect()),
-        BoundPredicate::Or(any) => BoundPredicate::Or(any.iter().map(|p| narrowed(p, absent)).collect()),
-        other => other.clone(),
-    }
 }
 
 #[cfg(test)]
@@ -208,9 +181,12 @@ mod tests {
         let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values((0..8192).map(|i| i * 7)));
         let filter = Filter::of(hashes(&numbers).unwrap());
         assert!(filter.0.len() <= 8192 * 12 / 8 + 32);
-        let may = |v: Value| filter.may_hold(hash_of(&v, numbers.data_type()).unwrap());
-        assert!((0..8192).all(|i| may(Value::Int(i * 7))));
-        let wrong = (0..10_000).filter(|i| may(Value::Int(i * 7 + 3))).count();
+        let may = |i: i32| {
+            let literal = Literal::new(Arc::new(Int32Array::from(vec![i])));
+            filter.may_hold(hash_of(&literal).unwrap())
+        };
+        assert!((0..8192).all(|i| may(i * 7)));
+        let wrong = (0..10_000).filter(|i| may(i * 7 + 3)).count();
         assert!(wrong < 250, "{wrong} of 10000");
         assert!(!Filter::of(Vec::new()).may_hold(5));
     }
@@ -219,25 +195,24 @@ mod tests {
     fn values_that_are_equal_hash_alike() {
         let floats: ArrayRef = Arc::new(Float64Array::from(vec![-0.0, 2.5, f64::NAN, 1e300]));
         let found = hashes(&floats).unwrap();
-        let literal = |v: Value| hash_of(&v, &DataType::Float64).unwrap();
-        assert_eq!(found, [literal(Value::Float(0.0)), literal(Value::Float(2.5)), literal(Value::Float(1e300))]);
+        let literal = |x: f64| hash_of(&Literal::new(Arc::new(Float64Array::from(vec![x]))));
+        assert_eq!(found, [0.0, 2.5, 1e300].map(|x| literal(x).unwrap()));
+        assert_eq!(literal(f64::NAN), None);
         let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
-        assert_eq!(hashes(&texts).unwrap(), [hash_of(&Value::Text("a".into()), &DataType::Utf8).unwrap()]);
-        assert_eq!(hash_of(&Value::Text("a".into()), &DataType::Int32), None, "that comparison is an error, not empty");
-        assert_eq!(hash_of(&Value::Float(f64::NAN), &DataType::Float64), None);
+        let literal = Literal::new(Arc::new(StringArray::from(vec!["a"])));
+        assert_eq!(hashes(&texts).unwrap(), [hash_of(&literal).unwrap()]);
     }
 
     #[test]
-    fn only_equality_is_narrowed() {
+    fn only_equality_is_looked_for() {
         let schema = Schema::new(vec![Field::new("c", DataType::Int32, true)]);
-        let bound = |condition: &str| Predicate::parse(condition, &schema).unwrap().bind(&schema).unwrap();
-        let absent = |column: usize, value: &Value| column == 0 && *value == Value::Int(5);
-        let narrowed = |condition: &str| narrowed(&bound(condition), &absent);
-        let never = || BoundPredicate::Known { column: 0, answer: false };
-        assert_eq!(narrowed("c = 5"), never());
-        assert_eq!(narrowed("c >= 5"), bound("c >= 5"));
-        assert_eq!(narrowed("c in (5, 6)"), bound("c in (6)"));
-        assert_eq!(narrowed("c not in (5, 6)"), bound("c not in (5, 6)"));
-        assert_eq!(narrowed("not c = 5 and c = 5"), BoundPredicate::And(vec![bound("c != 5"), never()]));
+        let looked_for = |condition: &str| {
+            let bound = Predicate::parse(condition, &schema).unwrap().bind(&schema).unwrap();
+            looked_for(&bound).remove(&0).unwrap_or_default().len()
+        };
+        assert_eq!(looked_for("c = 5"), 1);
+        assert_eq!(looked_for("c in (5, 6, 5)"), 2);
+        assert_eq!(looked_for("c = 5 and (c >= 7 or c in (5, 6))"), 2);
+        assert_eq!(looked_for("c >= 5 and c not in (5, 6) and not c = 5"), 0);
     }
 }

@@ -27,6 +27,7 @@ mod v20;
 mod v21;
 mod values;
 mod write;
+mod zone_maps;
 
 pub use describe::{ColumnSummary, PageEntry};
 pub use format::Lance;

@@ -4,9 +4,9 @@ use crate::bloom::{self, Filter};
 use crate::coroutine::Io;
 use crate::read::LanceFile;
 use crate::trust::Zones;
-use arrow::datatypes::DataType;
-use colkit_core::{BoundPredicate, ByteRange, Result, Value};
-use std::collections::{BTreeMap, HashSet};
+use arrow::buffer::BooleanBuffer;
+use colkit_core::{BoundPredicate, ByteRange, Literal, Result};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 /// The rows among these that cannot be ruled out, as ranges in order.
@@ -16,39 +16,30 @@ pub(crate) async fn may_match(
     predicate: &BoundPredicate,
     rows: Range<u64>,
 ) -> Result<Vec<Range<u64>>> {
-    let Some(zones) = file.zones(io).await? else { return Ok(vec![rows]) };
-    let schema = file.fields.schema.clone();
-    let types = |column: usize| schema.fields().get(column).map(|f| plain(f.data_type()));
-    let each = zones.rows_per_zone;
-    let mut left = Vec::new();
-    let mut at = rows.start;
-    while at < rows.end {
-        let number = at / each;
-        let end = number.saturating_add(1).saturating_mul(each).min(rows.end);
-        let place = usize::try_from(number).unwrap_or(usize::MAX);
-        if predicate.may_match(&|column| Some(zones.columns.get(column)?.zones.get(place)?.statistics())) {
-            left.push((place, at..end));
-        }
-        at = end;
+    let Some(stated) = file.zones(io).await? else { return Ok(vec![rows]) };
+    let known = |column: usize| file.zone_map(&stated, column);
+    if !predicate.columns().into_iter().any(|column| known(column).is_some()) {
+        // Nothing tells one zone from another, and a file may claim any number of them.
+        let may = predicate.prune(1, &|_| None).value(0);
+        return Ok(if may { vec![rows] } else { Vec::new() });
     }
-    let hash_of = |column: usize, value: &Value| types(column).and_then(|t| bloom::hash_of(value, t));
-    let places: Vec<usize> = left.iter().map(|(place, _)| *place).collect();
-    let absent = absent(file, io, &zones, &bloom::looked_for(predicate, &hash_of), &places).await?;
-    let mut ranges: Vec<Range<u64>> = Vec::new();
-    for (place, rows) in left {
-        let is_absent = |column: usize, value: &Value| {
-            hash_of(column, value).is_some_and(|hash| absent.contains(&(column, place, hash)))
+    let each = stated.rows_per_zone;
+    let place = |zone: u64| usize::try_from(zone).unwrap_or(usize::MAX);
+    let zones = place(rows.start / each)..place(rows.end.div_ceil(each));
+    let map = |column: usize| known(column)?.slice(zones.clone());
+    let mut kept = predicate.prune(zones.len(), &map);
+    let left: Vec<usize> = kept.set_indices().map(|zone| zones.start + zone).collect();
+    let absent = absent(file, io, &stated, &bloom::looked_for(predicate), &left).await?;
+    if !absent.is_empty() {
+        let may_hold = |column: usize, literal: &Literal| {
+            let without = absent.get(&(column, bloom::hash_of(literal)?))?;
+            Some(BooleanBuffer::collect_bool(zones.len(), |zone| !without.contains(&(zones.start + zone))))
         };
-        let zone = |column: usize| Some(zones.columns.get(column)?.zones.get(place)?.statistics());
-        if !absent.is_empty() && !bloom::narrowed(predicate, &is_absent).may_match(&zone) {
-            continue;
-        }
-        match ranges.last_mut() {
-            Some(last) if last.end == rows.start => last.end = rows.end,
-            _ => ranges.push(rows),
-        }
+        kept = &kept & &predicate.prune_with(zones.len(), &map, &may_hold);
     }
-    Ok(ranges)
+    let first_row = |zone: usize| ((zones.start + zone) as u64).saturating_mul(each);
+    let run = |(start, end): (usize, usize)| first_row(start).max(rows.start)..first_row(end).min(rows.end);
+    Ok(kept.set_slices().map(run).collect())
 }
 
 /// A filter, or the block of it that a hash falls into, to be asked for these hashes.
@@ -59,14 +50,17 @@ struct Ask<'a> {
     hashes: &'a [u64],
 }
 
-/// Which hashes of which columns occur in which of these zones for certain not, by their bloom filters: column, zone, hash.
+/// A column, and the hash of one of its values.
+type Hashed = (usize, u64);
+
+/// The values that certainly do not occur in some of these zones, by their bloom filters, and which zones these are.
 async fn absent(
     file: &LanceFile,
     io: &Io,
     zones: &Zones,
     looked_for: &BTreeMap<usize, Vec<u64>>,
     among: &[usize],
-) -> Result<HashSet<(usize, usize, u64)>> {
+) -> Result<HashMap<Hashed, HashSet<usize>>> {
     let mut asks = Vec::new();
     for (column, hashes) in looked_for {
         let Some(filters) = file.filter_ranges(zones, *column)? else { continue };
@@ -83,19 +77,13 @@ async fn absent(
         }
     }
     let bytes = file.container.fetch(io, asks.iter().map(|a| a.range).collect()).await?;
-    let found = asks.iter().zip(bytes).flat_map(|(ask, bytes)| {
+    let mut absent: HashMap<Hashed, HashSet<usize>> = HashMap::new();
+    for (ask, bytes) in asks.iter().zip(bytes) {
         // A block is a filter too, of one block.
         let filter = Filter(bytes);
-        let absent = move |hash: &&u64| !filter.may_hold(**hash);
-        ask.hashes.iter().filter(absent).map(|hash| (ask.column, ask.zone, *hash))
-    });
-    Ok(found.collect())
-}
-
-/// The type of the values.
-fn plain(data_type: &DataType) -> &DataType {
-    match data_type {
-        DataType::Dictionary(_, values) => values,
-        other => other,
+        for hash in ask.hashes.iter().filter(|hash| !filter.may_hold(**hash)) {
+            absent.entry((ask.column, *hash)).or_default().insert(ask.zone);
+        }
     }
+    Ok(absent)
 }

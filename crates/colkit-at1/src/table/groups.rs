@@ -20,11 +20,13 @@ use super::verify::Verify;
 use crate::codec::queryable::{Line, Queryable};
 use crate::codec::shape::{Glue, Kind, Shape, Zone};
 use crate::codec::typing::NAME;
+use arrow::array::{ArrayRef, Float64Array, Int64Array, UInt64Array};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use colkit_core::cells::{Inference, Kinds, is_cell_type};
 use colkit_core::{
-    BatchMachine, Boxed, ByteRange, ColumnStatistics, Error, Lane, Layout, Result, Scan, Selection, Split, Table,
-    Value, Verified, column_index, ready,
+    BatchMachine, BoundPredicate, Boxed, ByteRange, ColumnStatistics, Error, Lane, Layout, Result, Scan, Selection,
+    Split, Table, Verified, ZoneMap, column_index, ready,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -118,12 +120,6 @@ pub fn table_columns(lines: &Queryable, shape: &Shape) -> Vec<Option<usize>> {
         }
     }
     columns
-}
-
-/// What is known about a column whose values lie between these. Text that is no number is never read as one, so that there is
-/// no NaN.
-fn bounded(min: Value, max: Value) -> ColumnStatistics {
-    ColumnStatistics { min: Some(min), max: Some(max), nan_free: true, ..ColumnStatistics::default() }
 }
 
 fn data_type(kind: Kind) -> DataType {
@@ -293,34 +289,49 @@ impl Inner {
         Ok(ranges)
     }
 
-    /// What zone maps say about a column in a piece.
-    fn zone(&self, piece: usize, column: usize) -> Option<ColumnStatistics> {
-        let data_type = self.schema.fields().get(column)?.data_type();
-        let as_float = *data_type == DataType::Float64;
-        let mut bounds: Option<(Value, Value)> = None;
-        for (s, c, g) in self.blocks_of(piece, column) {
-            #[expect(clippy::cast_precision_loss, reason = "cells of the column are rounded the same way")]
-            let (min, max) = match self.lines.shapes.get(s)?.block(g, c).ok()?.zone {
-                Zone::Integer(min, max) if min <= max && as_float => {
-                    (Value::Float(min as f64), Value::Float(max as f64))
-                }
-                Zone::Integer(min, max) if min <= max && data_type.is_integer() => {
-                    (Value::Int(min.into()), Value::Int(max.into()))
-                }
-                Zone::Decimal(min, max) if min <= max && as_float => (Value::Float(min), Value::Float(max)),
-                // Text, NaN, or a map that cannot be right: nothing is known.
-                _ => return None,
-            };
+    /// The bounds of all of a column's blocks in these pieces, by those of each block; `None` if one of them has none.
+    fn bounds<T: PartialOrd>(
+        &self,
+        pieces: Range<usize>,
+        column: usize,
+        of: impl Fn(&Zone) -> Option<(T, T)>,
+    ) -> Option<(T, T)> {
+        let mut bounds: Option<(T, T)> = None;
+        for (s, c, g) in pieces.flat_map(|piece| self.blocks_of(piece, column)) {
+            let (min, max) = of(&self.lines.shapes.get(s)?.block(g, c).ok()?.zone)?;
             bounds = Some(match bounds {
                 None => (min, max),
-                Some((low, high)) => (
-                    if min.compare(&low)?.is_lt() { min } else { low },
-                    if max.compare(&high)?.is_gt() { max } else { high },
-                ),
+                Some((low, high)) => (if min < low { min } else { low }, if max > high { max } else { high }),
             });
         }
-        let (min, max) = bounds?;
-        Some(bounded(min, max))
+        bounds
+    }
+
+    /// What is known about a column in each of these runs of pieces, if it is one of numbers.
+    fn zone_map(&self, runs: &[Range<usize>], column: usize) -> Option<ZoneMap> {
+        let data_type = self.schema.fields().get(column)?.data_type();
+        let (min, max): (ArrayRef, ArrayRef) = match data_type {
+            DataType::Float64 => {
+                let bounds = runs.iter().map(|run| self.bounds(run.clone(), column, floats).unzip());
+                let (min, max): (Vec<_>, Vec<_>) = bounds.unzip();
+                (Arc::new(Float64Array::from(min)), Arc::new(Float64Array::from(max)))
+            }
+            t if t.is_integer() => {
+                let bounds = runs.iter().map(|run| self.bounds(run.clone(), column, integers).unzip());
+                let (min, max): (Vec<_>, Vec<_>) = bounds.unzip();
+                (cast(&Int64Array::from(min), t).ok()?, cast(&Int64Array::from(max), t).ok()?)
+            }
+            _ => return None,
+        };
+        // Text that is no number is never read as one, so that there is no NaN.
+        ZoneMap::new(min, max, UInt64Array::new_null(runs.len())).map(ZoneMap::nan_free)
+    }
+
+    /// The pieces among these that may hold a match.
+    fn may_match(&self, among: Range<usize>, predicate: &BoundPredicate) -> Vec<usize> {
+        let runs: Vec<Range<usize>> = among.clone().map(|piece| piece..piece + 1).collect();
+        let kept = predicate.prune(runs.len(), &|column| self.zone_map(&runs, column));
+        kept.set_indices().map(|piece| among.start + piece).collect()
     }
 
     fn lane(self: &Arc<Self>, column: usize, positions: Vec<usize>, rows: Arc<[Range<u64>]>, scan: &Scan) -> Lane {
@@ -350,6 +361,24 @@ impl Inner {
     }
 }
 
+/// The bounds of integers, unless they cannot be right.
+fn integers(zone: &Zone) -> Option<(i64, i64)> {
+    match zone {
+        Zone::Integer(min, max) if min <= max => Some((*min, *max)),
+        _ => None,
+    }
+}
+
+/// The bounds of numbers in a column of floats.
+#[expect(clippy::cast_precision_loss, reason = "cells of the column are rounded the same way")]
+fn floats(zone: &Zone) -> Option<(f64, f64)> {
+    match zone {
+        Zone::Integer(min, max) if min <= max => Some((*min as f64, *max as f64)),
+        Zone::Decimal(min, max) if min <= max => Some((*min, *max)),
+        _ => None,
+    }
+}
+
 impl Table for Groups {
     fn schema(&self) -> SchemaRef {
         self.0.schema.clone()
@@ -375,38 +404,25 @@ impl Table for Groups {
 
     fn statistics(&self) -> Vec<ColumnStatistics> {
         let table = &self.0;
-        let all = |column: usize| {
-            let mut bounds: Option<(Value, Value)> = None;
-            for piece in 0..table.lines.pieces() {
-                if table.blocks_of(piece, column).is_empty() {
-                    continue;
-                }
-                let zone = table.zone(piece, column)?;
-                let (min, max) = (zone.min?, zone.max?);
-                bounds = Some(match bounds {
-                    None => (min, max),
-                    Some((low, high)) => (
-                        if min.compare(&low)?.is_lt() { min } else { low },
-                        if max.compare(&high)?.is_gt() { max } else { high },
-                    ),
-                });
-            }
-            let (min, max) = bounds?;
-            Some(bounded(min, max))
-        };
-        (0..table.columns.len()).map(|column| all(column).unwrap_or_default()).collect()
+        let all = 0..table.lines.pieces();
+        let known = |column: usize| Some(table.zone_map(std::slice::from_ref(&all), column)?.statistics(0));
+        let bounded = |column: usize| known(column).filter(|s| s.min.is_some());
+        (0..table.columns.len()).map(|column| bounded(column).unwrap_or_default()).collect()
     }
 
     fn splits(&self, scan: &Scan) -> Result<Boxed<Vec<Split>>> {
         let table = &self.0;
         let rows = scan.row_range(table.row_count())?;
         let columns = scan.projection.indices(&table.schema)?;
+        let pieces = match &scan.predicate {
+            None => table.pieces_of(&rows).collect(),
+            Some(predicate) => table.may_match(table.pieces_of(&rows), predicate),
+        };
         let mut splits: Vec<Split> = Vec::new();
-        for piece in table.pieces_of(&rows) {
+        for piece in pieces {
             let of = table.rows_of(piece);
             let part = of.start.max(rows.start)..of.end.min(rows.end);
-            let keep = scan.predicate.as_ref().is_none_or(|p| p.may_match(&|column| table.zone(piece, column)));
-            if part.is_empty() || !keep {
+            if part.is_empty() {
                 continue;
             }
             let mut ranges = Vec::new();
@@ -526,7 +542,7 @@ mod tests {
                 std::iter::once(5..count - 2).collect(),
                 Vec::new(),
             ] {
-                let picked = arrow::array::UInt64Array::from_iter_values(rows.iter().cloned().flatten());
+                let picked = UInt64Array::from_iter_values(rows.iter().cloned().flatten());
                 let expected: Vec<_> = all.iter().map(|b| take_record_batch(b, &picked).unwrap()).collect();
                 let found = read(&table, &bytes, &rows, 777);
                 assert!(found == expected || rows.is_empty() && found.is_empty(), "{codec:?} {rows:?}");

@@ -1,30 +1,26 @@
-//! A predicate bound to the types of its columns: what rules out parts of a file, and what is evaluated on rows.
+//! A predicate bound to the types of its columns: what is evaluated on rows.
 
 use super::Op;
 use super::mask::mask;
-use crate::{ColumnStatistics, Error, Result, Value};
+use crate::{Error, Result};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Scalar};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::kernels::cmp;
 use arrow::compute::{and_kleene, cast, is_not_null, is_null, or_kleene};
 use arrow::datatypes::{ArrowNativeType, DataType, Float16Type, Float32Type, Float64Type};
 use arrow::record_batch::RecordBatch;
-use std::cmp::Ordering;
 
 /// A value of its column's type (of the values' type, if the column is a dictionary).
 #[derive(Clone, Debug)]
 pub struct Literal {
     /// One value.
     array: ArrayRef,
-    /// The same as zone maps hold it; null if they cannot.
-    value: Value,
 }
 
 impl Literal {
-    /// The first value of an array.
+    /// The only value of an array.
     pub fn new(array: ArrayRef) -> Self {
-        let value = Value::of_row(&array, 0).unwrap_or(Value::Null);
-        Literal { array, value }
+        Literal { array }
     }
 
     /// An array of this one value.
@@ -32,13 +28,8 @@ impl Literal {
         &self.array
     }
 
-    /// The value as zone maps hold it: dates, times and decimals in their own unit. Null if they cannot hold it.
-    pub fn value(&self) -> &Value {
-        &self.value
-    }
-
-    fn is_nan(&self) -> bool {
-        matches!(self.value, Value::Float(x) if x.is_nan())
+    pub(super) fn is_nan(&self) -> bool {
+        nans(&self.array).is_some_and(|nan| nan.count_set_bits() > 0)
     }
 }
 
@@ -111,49 +102,6 @@ impl BoundPredicate {
         columns
     }
 
-    /// Whether some row of a part of a file may match, going by what `statistics` says about the part's columns.
-    /// `false` is a promise that none does; `true` promises nothing.
-    pub fn may_match(&self, statistics: &dyn Fn(usize) -> Option<ColumnStatistics>) -> bool {
-        self.may_match_without(&[], statistics)
-    }
-
-    /// The same where rows with NaN in one of the columns `without` are of no interest.
-    fn may_match_without(&self, without: &[usize], known: &dyn Fn(usize) -> Option<ColumnStatistics>) -> bool {
-        match self {
-            BoundPredicate::Compare { column, op, literal } => known(*column).is_none_or(|s| {
-                // Bounds do not speak of NaN, which is larger than every number.
-                let nan = literal.array.data_type().is_floating() && !s.nan_free && !without.contains(column);
-                within(&s, *op, &literal.value) || (nan && matches!(op, Op::Gt | Op::Ge))
-            }),
-            BoundPredicate::In { column, literals, denied: false } => {
-                known(*column).is_none_or(|s| literals.iter().any(|l| within(&s, Op::Eq, &l.value)))
-            }
-            BoundPredicate::Known { answer, .. } => *answer,
-            BoundPredicate::IsNull { column, denied: false } => known(*column).is_none_or(|s| s.null_count != Some(0)),
-            BoundPredicate::In { .. } | BoundPredicate::IsNull { .. } => true,
-            BoundPredicate::Unknown => false,
-            BoundPredicate::And(all) => {
-                let numbers = all.iter().filter_map(BoundPredicate::rules_out_nan);
-                let without: Vec<usize> = without.iter().copied().chain(numbers).collect();
-                all.iter().all(|p| p.may_match_without(&without, known))
-            }
-            BoundPredicate::Or(all) => all.iter().any(|p| p.may_match_without(without, known)),
-        }
-    }
-
-    /// The column that cannot be NaN where this holds.
-    fn rules_out_nan(&self) -> Option<usize> {
-        match self {
-            BoundPredicate::Compare { column, op: Op::Eq | Op::Lt | Op::Le, literal } => {
-                (!literal.is_nan()).then_some(*column)
-            }
-            BoundPredicate::In { column, literals, denied: false } => {
-                literals.iter().all(|l| !l.is_nan()).then_some(*column)
-            }
-            _ => None,
-        }
-    }
-
     /// For each row of a batch whether it matches; unknown is null. `position` says where in it a column of the table is.
     pub fn evaluate(&self, batch: &RecordBatch, position: &dyn Fn(usize) -> Option<usize>) -> Result<BooleanArray> {
         self.evaluate_on(batch.num_rows(), &|index| batch.columns().get(position(index)?).cloned())
@@ -191,22 +139,8 @@ impl BoundPredicate {
 
 type Kleene = fn(&BooleanArray, &BooleanArray) -> std::result::Result<BooleanArray, arrow::error::ArrowError>;
 
-/// Whether a value within the bounds may compare to the literal like this.
-fn within(s: &ColumnStatistics, op: Op, value: &Value) -> bool {
-    let min = s.min.as_ref().and_then(|min| min.compare(value));
-    let max = s.max.as_ref().and_then(|max| max.compare(value));
-    match op {
-        Op::Eq => min.is_none_or(Ordering::is_le) && max.is_none_or(Ordering::is_ge),
-        Op::Lt => min.is_none_or(Ordering::is_lt),
-        Op::Le => min.is_none_or(Ordering::is_le),
-        Op::Gt => max.is_none_or(Ordering::is_gt),
-        Op::Ge => max.is_none_or(Ordering::is_ge),
-        // Bounds need not occur, so that even one value between them may be another.
-        Op::Ne => true,
-    }
-}
-
-fn compare(array: &ArrayRef, op: Op, literal: &Literal) -> Result<BooleanArray> {
+/// For each value how it compares with the literal, which is of the same type; null for null.
+pub(super) fn compare(array: &ArrayRef, op: Op, literal: &Literal) -> Result<BooleanArray> {
     let data_type = match array.data_type() {
         DataType::Dictionary(_, values) => values,
         other => other,
@@ -270,6 +204,16 @@ where
     BooleanArray::new(bits, array.nulls().cloned())
 }
 
+/// Which values of floating point are NaN; `None` for other types. Nulls may be either.
+pub(super) fn nans(array: &ArrayRef) -> Option<BooleanBuffer> {
+    Some(match array.data_type() {
+        DataType::Float16 => mask(array.as_primitive::<Float16Type>().values(), |x| x.is_nan()),
+        DataType::Float32 => mask(array.as_primitive::<Float32Type>().values(), |x| x.is_nan()),
+        DataType::Float64 => mask(array.as_primitive::<Float64Type>().values(), |x| x.is_nan()),
+        _ => return None,
+    })
+}
+
 /// Values that are integers underneath; `None` for others.
 fn compare_integers(array: &ArrayRef, op: Op, literal: &Literal) -> Option<BooleanArray> {
     use DataType::{
@@ -316,7 +260,7 @@ fn constant(array: &ArrayRef, answer: bool) -> BooleanArray {
 mod tests {
     use super::super::Predicate;
     use super::*;
-    use crate::Decimal;
+    use crate::{Decimal, Value};
     use arrow::array::{
         Date32Array, Decimal128Array, Decimal256Array, DictionaryArray, FixedSizeBinaryArray, Float32Array,
         Float64Array, Int8Array, Int32Array, Time32SecondArray, TimestampSecondArray, UInt64Array,
@@ -448,59 +392,5 @@ mod tests {
         refused(DataType::Date32, Value::Text("soon".into()));
         refused(DataType::Date32, Value::Int(3));
         refused(DataType::Date32, Value::Decimal(Decimal::parse("1.5").unwrap()));
-    }
-
-    #[test]
-    fn zone_maps_rule_out_only_what_they_can() {
-        let zone = |column: usize| {
-            (column < 2).then(|| {
-                let of = |i: i16| if column == 0 { Value::Int(i.into()) } else { Value::Float(i.into()) };
-                ColumnStatistics { min: Some(of(10)), max: Some(of(20)), null_count: Some(0), ..Default::default() }
-            })
-        };
-        let schema = Schema::new(vec![
-            Field::new("i", DataType::Int32, true),
-            Field::new("x", DataType::Float64, true),
-            Field::new("u", DataType::Int32, true),
-        ]);
-        let may = |condition| Predicate::parse(condition, &schema).unwrap().bind(&schema).unwrap().may_match(&zone);
-        for out in [
-            "i = 21",
-            "i = 19.5",
-            "i < 10",
-            "i > 20.0",
-            "i > 20.5",
-            "i < 1e-300",
-            "not i >= 10",
-            "i is null",
-            "i = 99 and u = 99",
-            "i in (1, 15.5)",
-            "i = null",
-            "not (i <= 20 or u = 1)",
-            "x < 10",
-            "x = 21",
-            "x between 21 and 30",
-            "x > 20 and x < inf",
-            "x in (5, 25)",
-        ] {
-            assert!(!may(out), "{out}");
-        }
-        for kept in [
-            "i = 10",
-            "i <= 10",
-            "i >= 19.5",
-            "i != 10",
-            "not i = 10",
-            "u is null",
-            "i is not null",
-            "i = 99 or u = 99",
-            "x > 20",
-            "x >= 21",
-            "x = nan",
-            "not x < 100",
-            "x in (5, nan)",
-        ] {
-            assert!(may(kept), "{kept}");
-        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Predicate`] says what was asked, with literals as they were written. Bound to a schema it is a [`BoundPredicate`],
 //! whose literals are values of their columns. That is used twice: against zone maps, to leave out whole parts of a file
-//! ([`BoundPredicate::may_match`], conservative), and on decoded rows, exactly ([`BoundPredicate::evaluate`]).
+//! ([`BoundPredicate::prune`], conservative), and on decoded rows, exactly ([`BoundPredicate::evaluate`]).
 //!
 //! Nulls follow SQL: a comparison with null is unknown, and only rows for which the whole predicate is true are kept.
 //! Floats have one order: NaN equals NaN and is larger than every number, -0.0 equals 0.0.
@@ -11,12 +11,14 @@ mod bind;
 mod bound;
 mod mask;
 mod parse;
+mod prune;
 
 use crate::Value;
 use std::cmp::Ordering;
 
 pub use bind::Comparison;
 pub use bound::{BoundPredicate, Literal};
+pub use prune::ZoneMap;
 
 /// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

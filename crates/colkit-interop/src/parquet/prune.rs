@@ -1,11 +1,14 @@
 //! What a condition rules out, by what the file says about row groups and pages.
 
 use super::plan::Plan;
+use crate::guard::guarded;
 use ::parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use arrow::array::{Array, ArrayRef, UInt64Array};
+use ::parquet::file::statistics::Statistics;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt64Array};
+use arrow::compute::{nullif, take};
 use arrow::datatypes::{DataType, Field, Schema};
-use colkit_core::{BoundPredicate, ColumnStatistics, Value};
+use colkit_core::{BoundPredicate, ColumnStatistics, Value, ZoneMap};
 use std::ops::Range;
 
 /// Runs of rows that a condition leaves between them fewer rows than this are read as one.
@@ -33,29 +36,30 @@ impl<'a> Known<'a> {
         Some(converter.with_missing_null_counts_as_zero(false))
     }
 
-    /// What a row group says about a column.
-    pub fn of_group(&self, group: &'a RowGroupMetaData, column: usize) -> Option<ColumnStatistics> {
+    /// What these row groups say about a column.
+    fn of_groups(&self, groups: &'a [RowGroupMetaData], column: usize) -> Option<ZoneMap> {
         let (leaf, field) = self.leaf(column)?;
-        let statistics = group.columns().get(leaf)?.statistics()?;
         let converter = self.converter(leaf, field)?;
+        let chunks = groups.iter().map(|group| group.columns().get(leaf)).collect::<Option<Vec<_>>>()?;
+        let stated: Vec<Option<&Statistics>> = chunks.into_iter().map(|chunk| chunk.statistics()).collect();
         // The bounds of old writers compare text and unsigned numbers as if they were signed.
-        let trusted = !statistics.is_min_max_deprecated() || is_signed(field.data_type());
-        let bound = |array: Option<ArrayRef>| array.filter(|_| trusted).and_then(|a| value_at(&a, 0));
-        Some(ColumnStatistics {
-            min: bound(converter.row_group_mins([group]).ok()),
-            max: bound(converter.row_group_maxes([group]).ok()),
-            null_count: statistics.null_count_opt(),
-            exact: statistics.min_is_exact() && statistics.max_is_exact() && trusted,
-            nan_free: false,
-        })
+        let doubtful = |s: &Statistics| s.is_min_max_deprecated() && !is_signed(field.data_type());
+        let doubtful: BooleanArray = stated.iter().map(|s| s.map(doubtful)).collect();
+        let mins = guarded("statistics", || nullif(&converter.row_group_mins(groups)?, &doubtful)).ok()?;
+        let maxes = guarded("statistics", || nullif(&converter.row_group_maxes(groups)?, &doubtful)).ok()?;
+        ZoneMap::new(mins, maxes, stated.iter().map(|s| (*s)?.null_count_opt()).collect())
     }
 
     /// What the file says about a column, if all row groups say something.
-    pub fn of_file(&self, column: usize) -> ColumnStatistics {
-        let groups = self.metadata.row_groups().iter().filter(|g| g.num_rows() > 0);
+    pub fn of_file(&self, column: usize) -> Option<ColumnStatistics> {
+        let (leaf, _) = self.leaf(column)?;
+        let groups = self.metadata.row_groups();
+        let known = self.of_groups(groups, column)?;
         let mut all: Option<ColumnStatistics> = None;
-        for group in groups {
-            let Some(next) = self.of_group(group, column) else { return ColumnStatistics::default() };
+        for (number, group) in groups.iter().enumerate().filter(|(_, group)| group.num_rows() > 0) {
+            let stated = group.columns().get(leaf)?.statistics()?;
+            let exact = stated.min_is_exact() && stated.max_is_exact();
+            let next = ColumnStatistics { exact, ..known.statistics(number) };
             all = Some(match all {
                 None => next,
                 Some(before) => ColumnStatistics {
@@ -67,7 +71,14 @@ impl<'a> Known<'a> {
                 },
             });
         }
-        all.unwrap_or_default()
+        all
+    }
+
+    /// The row groups among these that may hold a match.
+    pub fn may_match(&self, among: Range<usize>, predicate: &BoundPredicate) -> Vec<usize> {
+        let Some(groups) = self.metadata.row_groups().get(among.clone()) else { return among.collect() };
+        let kept = predicate.prune(groups.len(), &|column| self.of_groups(groups, column));
+        kept.set_indices().map(|group| among.start + group).collect()
     }
 
     /// The runs of these rows of a row group that may hold a match, going by the page index.
@@ -86,19 +97,18 @@ impl<'a> Known<'a> {
         starts.push(0);
         starts.sort_unstable();
         starts.dedup();
+        let map = |column: usize| columns.iter().find(|c| c.column == column)?.at(&starts);
+        let kept = predicate.prune(starts.len(), &map);
         let mut runs: Vec<Range<u64>> = Vec::new();
-        for (index, start) in starts.iter().enumerate() {
+        for (index, (start, may)) in starts.iter().zip(&kept).enumerate() {
             let end = starts.get(index + 1).copied().unwrap_or(of.end - of.start);
             let run = (of.start + start).max(rows.start)..(of.start + end).min(rows.end);
-            if run.is_empty() {
+            if run.is_empty() || !may {
                 continue;
             }
-            let statistics = |column: usize| columns.iter().find(|c| c.column == column).map(|c| c.at(*start));
-            if predicate.may_match(&statistics) {
-                match runs.last_mut() {
-                    Some(last) if run.start - last.end < WORTH_SKIPPING => last.end = run.end,
-                    _ => runs.push(run),
-                }
+            match runs.last_mut() {
+                Some(last) if run.start - last.end < WORTH_SKIPPING => last.end = run.end,
+                _ => runs.push(run),
             }
         }
         runs
@@ -110,18 +120,13 @@ impl<'a> Known<'a> {
         let (bounds, places) = (self.metadata.column_index()?, self.metadata.offset_index()?);
         let converter = self.converter(leaf, field)?;
         let groups = [group];
-        let mins = converter.data_page_mins(bounds, places, &groups).ok()?;
-        let maxes = converter.data_page_maxes(bounds, places, &groups).ok()?;
-        let nulls = converter.data_page_null_counts(bounds, places, &groups).ok()?;
+        let mins = guarded("page index", || converter.data_page_mins(bounds, places, &groups)).ok()?;
+        let maxes = guarded("page index", || converter.data_page_maxes(bounds, places, &groups)).ok()?;
+        let nulls = guarded("page index", || converter.data_page_null_counts(bounds, places, &groups)).ok()?;
         let starts = pages.iter().map(|p| u64::try_from(p.first_row_index).unwrap_or(0)).collect::<Vec<_>>();
         let count = starts.len();
-        (mins.len() == count && maxes.len() == count && nulls.len() == count).then_some(PageBounds {
-            column,
-            starts,
-            mins,
-            maxes,
-            nulls,
-        })
+        let same = mins.len() == count && maxes.len() == count && nulls.len() == count;
+        (same && count > 0).then_some(PageBounds { column, starts, mins, maxes, nulls })
     }
 }
 
@@ -136,15 +141,16 @@ struct PageBounds {
 }
 
 impl PageBounds {
-    /// What is known about the page that holds this row.
-    fn at(&self, row: u64) -> ColumnStatistics {
-        let page = self.starts.partition_point(|s| *s <= row).saturating_sub(1);
-        ColumnStatistics {
-            min: value_at(&self.mins, page),
-            max: value_at(&self.maxes, page),
-            null_count: self.nulls.is_valid(page).then(|| self.nulls.value(page)),
-            ..ColumnStatistics::default()
-        }
+    /// What is known about the pages that hold these rows.
+    fn at(&self, rows: &[u64]) -> Option<ZoneMap> {
+        let page = |row: &u64| self.starts.partition_point(|s| s <= row).saturating_sub(1) as u64;
+        let pages = UInt64Array::from_iter_values(rows.iter().map(page));
+        let nulls = take(&self.nulls, &pages, None).ok()?;
+        ZoneMap::new(
+            take(&self.mins, &pages, None).ok()?,
+            take(&self.maxes, &pages, None).ok()?,
+            nulls.as_primitive().clone(),
+        )
     }
 }
 
@@ -159,9 +165,4 @@ fn pick(a: Option<Value>, b: Option<Value>, first: fn(std::cmp::Ordering) -> boo
     let (a, b) = a.zip(b)?;
     let ordering = a.compare(&b)?;
     Some(if first(ordering) { a } else { b })
-}
-
-/// A bound as a value; `None` if it is missing or NaN.
-fn value_at(array: &ArrayRef, row: usize) -> Option<Value> {
-    Value::of_row(array, row).filter(|v| !matches!(v, Value::Float(x) if x.is_nan()))
 }

@@ -153,13 +153,15 @@ impl ParquetTable {
         // Up to four splits are under way at once.
         let budget = (scan.memory / 16).max(1 << 20);
         let mut splits: Vec<(Split, u64)> = Vec::new();
-        for group in plan.groups(&rows) {
-            let Some(metadata) = self.metadata().row_groups().get(group) else { continue };
+        let groups = match &scan.predicate {
+            None => plan.groups(&rows).collect(),
+            Some(p) => known.may_match(plan.groups(&rows), p),
+        };
+        for group in groups {
             let of = plan.group_rows(group);
             let of = of.start.max(rows.start)..of.end.min(rows.end);
             let runs = match &scan.predicate {
                 None => vec![of],
-                Some(p) if !p.may_match(&|column| known.of_group(metadata, column)) => continue,
                 Some(p) => known.runs(&plan, group, &of, p),
             };
             for run in runs.into_iter().filter(|r| !r.is_empty()) {
@@ -230,7 +232,7 @@ impl Table for ParquetTable {
 
     fn statistics(&self) -> Vec<ColumnStatistics> {
         let known = self.known();
-        (0..self.schema.fields().len()).map(|column| known.of_file(column)).collect()
+        (0..self.schema.fields().len()).map(|column| known.of_file(column).unwrap_or_default()).collect()
     }
 
     fn splits(&self, scan: &Scan) -> Result<Boxed<Vec<Split>>> {

@@ -2,20 +2,25 @@
 
 use super::sample::{found, noise, plain, rich};
 use arrow::array::{
-    Array, ArrayRef, AsArray, Date32Array, Decimal128Array, DictionaryArray, Int32Array, Int64Array, ListArray,
-    StringArray, Time32SecondArray, TimestampMillisecondArray, TimestampSecondArray,
+    Array, ArrayRef, AsArray, Date32Array, Decimal128Array, DictionaryArray, FixedSizeBinaryArray, Int32Array,
+    Int64Array, ListArray, StringArray, Time32SecondArray, TimestampMillisecondArray, TimestampSecondArray,
 };
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int32Type, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::conformance::{self, Laws};
 use colkit_core::drive::blocking;
 use colkit_core::{
-    ColumnRef, Counting, Format, Op, Predicate, Projection, ReadOptions, Scan, TableFile, Value, WriteOptions, coalesce,
+    BoundPredicate, ColumnRef, Counting, Format, Literal, Op, Predicate, Projection, ReadOptions, Scan, TableFile,
+    Value, WriteOptions, coalesce,
 };
 use colkit_interop::{Parquet, ParquetCompression};
 use parquet::arrow::ArrowWriter;
+use parquet::data_type::FixedLenByteArray;
+use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::statistics::Statistics;
 use std::sync::Arc;
 
 const APART: Laws = Laws { columns_apart: true };
@@ -127,6 +132,117 @@ fn dates_times_and_decimals_are_ruled_out_by_what_people_write() {
     }
 }
 
+/// A hundred values of a type, in order.
+fn in_order(data_type: &DataType) -> ArrayRef {
+    let text = || StringArray::from_iter_values((0..100).map(|i| format!("{i:03}")));
+    match data_type {
+        DataType::Dictionary(_, values) => cast(&in_order(values), data_type).unwrap(),
+        DataType::Date64 => cast(&in_order(&DataType::Date32), data_type).unwrap(),
+        DataType::FixedSizeBinary(_) => {
+            Arc::new(FixedSizeBinaryArray::try_from_iter(text().iter().flatten().map(str::as_bytes)).unwrap())
+        }
+        t if t.is_numeric() || t.primitive_width() == Some(8) => {
+            cast(&Int64Array::from_iter_values(0..100), data_type).unwrap()
+        }
+        t if t.primitive_width() == Some(4) => cast(&Int32Array::from_iter_values(0..100), t).unwrap(),
+        t => cast(&text(), t).unwrap(),
+    }
+}
+
+#[test]
+fn every_type_with_an_order_rules_out_row_groups_and_pages() {
+    use DataType::*;
+    for data_type in [
+        Int8,
+        Int16,
+        Int32,
+        Int64,
+        UInt8,
+        UInt16,
+        UInt32,
+        UInt64,
+        Float16,
+        Float32,
+        Float64,
+        Date32,
+        Date64,
+        Time32(TimeUnit::Millisecond),
+        Time64(TimeUnit::Nanosecond),
+        Timestamp(TimeUnit::Second, None),
+        Timestamp(TimeUnit::Microsecond, Some("Europe/Paris".into())),
+        Decimal32(9, 2),
+        Decimal64(18, 3),
+        Decimal128(30, 2),
+        Decimal256(60, 3),
+        Utf8,
+        LargeUtf8,
+        Binary,
+        LargeBinary,
+        FixedSizeBinary(3),
+        Dictionary(Box::new(Int32), Box::new(Utf8)),
+    ] {
+        let batch = RecordBatch::try_from_iter([("c", in_order(&data_type))]).unwrap();
+        let groups = WriterProperties::builder().set_max_row_group_row_count(Some(25));
+        let pages = WriterProperties::builder().set_data_page_row_count_limit(25).set_write_batch_size(25);
+        for (what, properties) in [("row groups", groups.build()), ("pages", pages.build())] {
+            let file = TableFile::open(format(), Arc::new(file_with(&batch, properties)), &ReadOptions::default());
+            let file = file.unwrap();
+            let own = match file.schema().field(0).data_type() {
+                Dictionary(_, values) => values.as_ref().clone(),
+                other => other.clone(),
+            };
+            let literal = Literal::new(in_order(&own).slice(30, 1));
+            let predicate = Some(BoundPredicate::Compare { column: 0, op: Op::Eq, literal });
+            let scan = Scan { predicate, ..Scan::default() };
+            let splits = blocking::run(file.table().splits(&scan).unwrap(), file.source().as_ref()).unwrap();
+            let rows: Vec<_> = splits.into_iter().map(|split| split.rows).collect();
+            assert_eq!(rows, [25..50], "{what} of {data_type}");
+            assert_eq!(file.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum::<usize>(), 1, "{data_type}");
+        }
+    }
+}
+
+/// The file with other statistics of its only column, in all row groups.
+fn restated(bytes: &Bytes, statistics: &Statistics) -> Bytes {
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(bytes).unwrap();
+    let mut builder = metadata.into_builder();
+    for group in builder.take_row_groups() {
+        let chunk = group.column(0).clone().into_builder().set_statistics(statistics.clone()).build().unwrap();
+        builder = builder.add_row_group(group.into_builder().set_column_metadata(vec![chunk]).build().unwrap());
+    }
+    let (front, end) = bytes.split_at(bytes.len() - 8);
+    let footer = u32::from_le_bytes(end[..4].try_into().unwrap()) as usize;
+    let mut file = front[..front.len() - footer].to_vec();
+    let mut written = Vec::new();
+    ParquetMetaDataWriter::new(&mut written, &builder.build()).finish().unwrap();
+    file.append(&mut written);
+    file.into()
+}
+
+#[test]
+fn bounds_that_make_no_sense_rule_out_nothing() {
+    let decimals = Decimal128Array::from_iter_values(0..100).with_precision_and_scale(30, 2).unwrap();
+    let batch = RecordBatch::try_from_iter([("c", Arc::new(decimals) as ArrayRef)]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(25))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .build();
+    let bytes = file_with(&batch, properties);
+    for length in [0, 1, 16, 17, 33] {
+        let bound = FixedLenByteArray::from(vec![0xFF; length]);
+        let stated = Statistics::fixed_len_byte_array(Some(bound.clone()), Some(bound), None, Some(0), false);
+        let file = TableFile::open(format(), Arc::new(restated(&bytes, &stated)), &ReadOptions::default()).unwrap();
+        // Bytes of a decimal's length are one, here -1.
+        let believed = [1, 16].contains(&length);
+        let expected = believed.then_some(Value::Int(-1));
+        assert_eq!(file.table().statistics()[0].min, expected, "{length} bytes");
+        let predicate = Predicate::parse("c = 0.30", &file.schema()).unwrap().bind(&file.schema()).unwrap();
+        let scan = Scan { predicate: Some(predicate), ..Scan::default() };
+        let found: usize = file.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
+        assert_eq!(found, usize::from(!believed), "{length} bytes");
+    }
+}
+
 #[test]
 fn values_that_do_not_repeat_get_no_dictionary() {
     let (bytes, _) = conformance::write(&format(), &plain(5000), 5000, &WriteOptions::default()).unwrap();
@@ -222,7 +338,7 @@ fn parts_of_structs_are_read_alone() {
 fn a_dictionary_of_views_is_written_as_one_of_text() {
     let words: DictionaryArray<Int32Type> = ["a", "b", "a"].into_iter().collect();
     let views = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8View));
-    let column = arrow::compute::cast(&words, &views).unwrap();
+    let column = cast(&words, &views).unwrap();
     assert!(!format().stores(&views));
     let batch = RecordBatch::try_from_iter([("w", column)]).unwrap();
     let (bytes, summary) = conformance::write(&format(), &batch, 3, &WriteOptions::default()).unwrap();
@@ -299,8 +415,8 @@ fn seconds_are_written_as_milliseconds_with_their_zone() {
     assert_eq!(summary.notes.len(), 2, "{:?}", summary.notes);
     let read = conformance::read_all(&format(), &bytes).unwrap();
     assert_eq!(read.column(0).data_type(), &DataType::Timestamp(TimeUnit::Millisecond, Some("Asia/Tokyo".into())));
-    assert_eq!(&arrow::compute::cast(read.column(0), batch.column(0).data_type()).unwrap(), batch.column(0));
-    assert_eq!(&arrow::compute::cast(read.column(1), batch.column(1).data_type()).unwrap(), batch.column(1));
+    assert_eq!(&cast(read.column(0), batch.column(0).data_type()).unwrap(), batch.column(0));
+    assert_eq!(&cast(read.column(1), batch.column(1).data_type()).unwrap(), batch.column(1));
     let beyond = TimestampSecondArray::from(vec![i64::MAX / 10]);
     let batch = RecordBatch::try_from_iter([("s", Arc::new(beyond) as ArrayRef)]).unwrap();
     conformance::write(&format(), &batch, 1, &WriteOptions::default()).unwrap_err();

@@ -14,9 +14,10 @@ use crate::encoding::Registry;
 use crate::rows::Rows;
 use crate::schema::{Fields, Kind, Node};
 use crate::trust::{self, Statistics, Zones};
+use crate::zone_maps;
 use arrow::array::ArrayRef;
 use bytes::Bytes;
-use colkit_core::{ByteRange, ColumnStatistics, Error, Limits, Result};
+use colkit_core::{ByteRange, ColumnStatistics, Error, Limits, Result, ZoneMap};
 use prost::Message;
 use std::sync::{Arc, OnceLock};
 
@@ -31,6 +32,8 @@ pub(crate) struct LanceFile {
     /// Of the top-level columns, understood when first asked for: a file may have thousands, and most who open it want few.
     statistics: OnceLock<Vec<ColumnStatistics>>,
     zones: OnceLock<Option<Arc<Zones>>>,
+    /// Of the top-level columns, made of `zones` when a condition first looks at them.
+    zone_maps: Vec<OnceLock<Option<ZoneMap>>>,
     readers: Vec<OnceLock<Arc<ColumnReader>>>,
 }
 
@@ -38,8 +41,10 @@ impl LanceFile {
     pub fn new(container: Arc<Container>, fields: Fields, registry: Arc<Registry>, limits: Limits) -> Self {
         let mut readers = Vec::new();
         readers.resize_with(container.column_count(), OnceLock::new);
+        let mut zone_maps = Vec::new();
+        zone_maps.resize_with(fields.roots.len(), OnceLock::new);
         let (stated, statistics, zones) = (Bytes::new(), OnceLock::new(), OnceLock::new());
-        LanceFile { container, fields, registry, limits, stated, statistics, zones, readers }
+        LanceFile { container, fields, registry, limits, stated, statistics, zones, zone_maps, readers }
     }
 
     /// Reads the statistics of a file that has some.
@@ -69,6 +74,17 @@ impl LanceFile {
         let found = trust::load::<Zones>(&self.container, io, &self.fields.own, trust::ZONES).await?;
         let found = found.filter(|z| z.rows_per_zone > 0 && z.columns.len() == self.fields.roots.len());
         Ok(self.zones.get_or_init(|| found.map(Arc::new)).clone())
+    }
+
+    /// The zone map of a top-level column, if it speaks of all rows.
+    pub fn zone_map(&self, zones: &Zones, column: usize) -> Option<&ZoneMap> {
+        let make = || {
+            let stated = &zones.columns.get(column)?.zones;
+            let data_type = self.fields.schema.fields().get(column)?.data_type();
+            let all = stated.len() as u64 == self.fields.rows.div_ceil(zones.rows_per_zone);
+            all.then(|| zone_maps::zone_map(stated, data_type)).flatten()
+        };
+        self.zone_maps.get(column)?.get_or_init(make).as_ref()
     }
 
     /// Where the bloom filter of each zone of a top-level column is, if the column has some.
