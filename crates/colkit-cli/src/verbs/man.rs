@@ -1,4 +1,4 @@
-//! `man`: man pages, from the same definitions as the help.
+//! `man`: man pages, generated from the same definitions as `--help`.
 
 use crate::args::{Cli, ManArgs};
 use crate::{Io, Outcome};

@@ -1,4 +1,4 @@
-//! `pack`: files become an AT-1 file.
+//! `pack`: compresses files into an AT-1 file.
 
 use crate::args::PackArgs;
 use crate::human::{bytes, plural, ratio, share};
@@ -134,7 +134,7 @@ impl Done<'_> {
                 "ratio": ratio(before, after), "seconds": seconds, "files": packed.iter().map(file).collect::<Vec<_>>(),
                 "notes": notes,
             });
-            // Standard output may carry the packed file.
+            // Stdout may carry the packed file.
             let stream = if output.is_none() { &mut io.stderr } else { &mut io.stdout };
             writeln!(stream, "{document}")?;
             return Ok(());
@@ -151,7 +151,7 @@ impl Done<'_> {
         }
         if args.codec.is_some_and(|asked| packed.iter().any(|(_, s)| s.codec != asked)) {
             let label = io.stderr.yellow("note:");
-            writeln!(io.stderr, "{label} the codec asked for cannot hold everything; see what was used instead")?;
+            writeln!(io.stderr, "{label} the requested codec could not be used for every file; another one was")?;
         }
         let what = if is_bundle { plural(packed.len() as u64, "file") } else { codec.name().to_string() };
         let frames = if packed.iter().any(|(_, s)| s.streaming) { " in frames" } else { "" };

@@ -1,4 +1,4 @@
-//! `schema`: the columns and their types.
+//! `schema`: prints column names and types.
 
 use crate::args::SchemaArgs;
 use crate::human::plural;
@@ -40,7 +40,7 @@ pub fn run(args: &SchemaArgs, io: &mut Io) -> Result<Outcome> {
     }
     let width = schema.fields().iter().map(|f| format!("{:?}", f.name()).len()).max().unwrap_or(0);
     for (name, kind, nullable) in columns {
-        let nullable = if nullable { " or null" } else { "" };
+        let nullable = if nullable { " (nullable)" } else { "" };
         writeln!(io.stdout, "{:width$}  {kind}{nullable}", format!("{name:?}"))?;
     }
     let total = plural(schema.fields().len() as u64, "column");

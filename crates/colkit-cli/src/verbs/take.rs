@@ -1,4 +1,4 @@
-//! `take`: single rows by their numbers.
+//! `take`: prints rows by number.
 
 use super::cat::explain_read;
 use crate::args::TakeArgs;

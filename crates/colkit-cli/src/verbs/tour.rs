@@ -1,7 +1,7 @@
-//! `tour`: a sample table through every native format, with the commands that do the same.
+//! `tour`: writes a sample table in every native format, reads part of it back and compares it, and shows the commands
+//! that do the same.
 //!
-//! Everything shown is done: converted, read in part, compared. What a format has no type for is kept as another, and
-//! said. The tour knows no native format by name: it grows with the registry.
+//! The formats come from the registry, so a new format appears in the tour without a change here.
 
 use super::formats::writes;
 use crate::args::TourArgs;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn run(args: &TourArgs, io: &mut Io) -> Result<Outcome> {
-    // Lives as long as the tour.
+    // Removed when the tour ends.
     let temporary = if args.keep.is_none() { Some(tempfile::tempdir()?) } else { None };
     let folder = match (&args.keep, &temporary) {
         (Some(folder), _) => folder.as_path(),
@@ -31,7 +31,7 @@ pub fn run(args: &TourArgs, io: &mut Io) -> Result<Outcome> {
     std::fs::create_dir_all(folder).map_err(|e| Error::from(e).file(folder.display().to_string()))?;
     let registry = Registry::default();
     let formats: Vec<_> = registry.native_formats().into_iter().filter(|f| writes(f.as_ref())).collect();
-    // Before the first file is made: the last one may be in the way.
+    // Checked before the first file is written, so that a conflict with the last one costs nothing.
     for format in &formats {
         check_target(&file_of(format, folder), args.force.existing())?;
     }
@@ -42,8 +42,8 @@ pub fn run(args: &TourArgs, io: &mut Io) -> Result<Outcome> {
     write_sample(csv.as_ref(), args.rows, &sample, existing)?;
     let sample_bytes = Input::path(&sample)?.size();
     let (rows, size) = (plural(args.rows, "row"), bytes(sample_bytes));
-    let place = if args.keep.is_some() { "" } else { " (in a temporary folder; --keep FOLDER keeps the files)" };
-    talk.say(&format!("A table of trades: {rows}, {size} as CSV{place}"))?;
+    let place = if args.keep.is_some() { "" } else { " (in a temporary directory; --keep DIR keeps the files)" };
+    talk.say(&format!("Sample table of trades: {rows}, {size} as CSV{place}"))?;
     talk.command(&format!("colkit head -n 3 {}", talk.name(&sample)))?;
     talk.head(&sample)?;
     let stops = formats.iter().map(|f| visit(f, folder, &sample, existing, &mut talk)).collect::<Result<Vec<_>>>()?;
@@ -58,10 +58,10 @@ pub fn run(args: &TourArgs, io: &mut Io) -> Result<Outcome> {
     Ok(if equal { Outcome::Yes } else { Outcome::No })
 }
 
-/// The tour guide, silent when scripts listen.
+/// Prints the steps of the tour, or nothing with `--json`.
 struct Talk<'a> {
     out: Option<&'a mut Stream>,
-    /// The files stay: their whole names are worth showing.
+    /// The files are kept, so their full paths are shown.
     kept: bool,
 }
 
@@ -92,14 +92,14 @@ impl Talk<'_> {
     }
 }
 
-/// What was seen of one format.
+/// The result for one format.
 struct Stop {
     format: &'static str,
     file: PathBuf,
-    /// Columns that are kept as another type than they have in the sample.
+    /// Columns stored as another type than in the sample.
     changed: Vec<String>,
     bytes: u64,
-    /// Bytes read to see two columns.
+    /// Bytes read to scan two columns.
     pruned: u64,
     equal: bool,
 }
@@ -132,7 +132,7 @@ fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, existing: Exist
     let sink = create(&file, [sample], existing)?;
     let summary = prepared.write(sink)?;
     let share_of_csv = share(summary.output_bytes, summary.input_bytes);
-    talk.say(&format!("  {}, {share_of_csv} of the CSV", bytes(summary.output_bytes)))?;
+    talk.say(&format!("  {}, {share_of_csv} of the CSV size", bytes(summary.output_bytes)))?;
     for change in &changed {
         talk.say(&format!("  {change}"))?;
     }
@@ -148,17 +148,17 @@ fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, existing: Exist
     talk.command(&format!("colkit diff {from} {to}"))?;
     let difference = colkit::diff(&source, &input, &Opening::default(), &DiffOptions::default())?;
     let equal = difference.is_equal() && difference.compared_rows == summary.rows;
-    talk.say(if equal { "  equal, value by value" } else { "  DIFFERENT" })?;
+    talk.say(if equal { "  equal: every value matches" } else { "  DIFFERENT" })?;
     Ok(Stop { format: format.name(), changed, bytes: input.size(), pruned, equal, file })
 }
 
-/// Which columns the format has no type for, and what they become.
+/// Columns whose type the format lacks, and the type they are stored as.
 fn changed_types(sample: &Schema, written: &Schema) -> Vec<String> {
     let pairs = sample.fields().iter().zip(written.fields());
     let changed = pairs.filter(|(before, after)| before.data_type() != after.data_type());
     let say = |(before, after): (&Arc<Field>, &Arc<Field>)| {
         let (kind, other) = (type_name(before.data_type()), type_name(after.data_type()));
-        format!("there is no {kind} here: {:?} is kept as {other}", before.name())
+        format!("no {kind} type: {:?} is stored as {other}", before.name())
     };
     changed.map(say).collect()
 }
@@ -169,7 +169,7 @@ fn tell(stops: &[Stop], sample_bytes: u64, out: &mut Stream) -> Result<()> {
         ("file", Align::Left),
         ("size", Align::Right),
         ("of CSV", Align::Right),
-        ("two columns read", Align::Right),
+        ("read for 2 columns", Align::Right),
         ("round trip", Align::Left),
     ];
     writeln!(out)?;
@@ -219,7 +219,7 @@ fn write_sample(format: &dyn Format, rows: u64, path: &Path, existing: Existing)
     Ok(())
 }
 
-/// Values that look like trades and are the same every time.
+/// Deterministic values that look like trades.
 fn sample_column(name: &str, rows: std::ops::Range<u64>) -> ArrayRef {
     const SYMBOLS: [&str; 5] = ["BTC-USD", "ETH-USD", "SOL-EUR", "XRP-USD", "ÖRE-SEK"];
     // A multiplicative hash: enough disorder to look real.

@@ -1,4 +1,4 @@
-//! `unpack`: what an AT-1 file packs, restored.
+//! `unpack`: restores the files in an AT-1 file.
 
 use crate::args::UnpackArgs;
 use crate::grid::{self, Align};
@@ -53,7 +53,7 @@ pub fn run(args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
         Done { output, files: vec![(name, Ok(restored))], notes: Vec::new() }
     };
     if !args.no_verify && done.restored().any(|r| !r.verified) {
-        done.notes.push("the file carries no SHA-256 to compare with".into());
+        done.notes.push("the file has no SHA-256; the restored content was not verified".into());
     }
     done.tell(args, &packed, began.elapsed().as_secs_f64(), io)?;
     Ok(if done.errors().next().is_some() { Outcome::No } else { Outcome::Yes })
@@ -191,17 +191,17 @@ impl Done {
         let (intact, broken) = (self.restored().count() as u64, self.errors().count() as u64);
         if broken > 0 {
             let files = plural(intact, "file");
-            writeln!(io.stderr, "{name}: {files} restored ({}), {broken} broken", bytes(total))?;
+            writeln!(io.stderr, "{name}: {files} restored ({}), {broken} damaged", bytes(total))?;
             return Ok(());
         }
         let files = if intact == 1 { String::new() } else { format!("{}, ", plural(intact, "file")) };
-        let verdict = if verified { ", SHA-256 as the original's" } else { "" };
+        let verdict = if verified { ", SHA-256 verified" } else { "" };
         writeln!(io.stderr, "{name}: {files}{}{verdict} in {seconds:.2} s", bytes(total))?;
         Ok(())
     }
 }
 
-/// Lists what is in a bundle.
+/// Lists the entries of a bundle.
 fn list(entries: &[BundleEntry], args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
     let seconds = |time: SystemTime| {
         let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;

@@ -1,4 +1,4 @@
-//! `verify`: files checked from the first byte to the last.
+//! `verify`: checks files from the first byte to the last.
 
 use crate::args::VerifyArgs;
 use crate::human::{bytes, plural};

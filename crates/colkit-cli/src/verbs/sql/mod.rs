@@ -1,4 +1,4 @@
-//! `sql`: questions over files of any format.
+//! `sql`: queries files of any format.
 
 mod complete;
 mod copy;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Runtime;
 
-/// Asks on a thread whose stack is as large as queries may need.
+/// Runs on a thread with a stack large enough for deeply nested queries.
 pub fn run(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
     std::thread::scope(|scope| {
         let asking = std::thread::Builder::new().name("colkit-sql".into()).stack_size(STACK_BYTES);
@@ -329,24 +329,24 @@ fn document(read: &TableRead) -> serde_json::Value {
 /// What the query planned to read and read, for people.
 fn tell(reads: &[TableRead], stores: &[(String, StoreCount)], io: &mut Io) -> Result<()> {
     if reads.is_empty() {
-        writeln!(io.stderr, "read: nothing; the answer was known from what files say about themselves")?;
+        writeln!(io.stderr, "read: nothing; answered from file metadata")?;
     }
     for r in reads {
         let files = if r.files > 1 { format!(" and {} more", plural(r.files - 1, "file")) } else { String::new() };
-        writeln!(io.stderr, "{}{files}, by {}", io.stderr.bold(&r.table), plural(r.partitions, "partition"))?;
+        writeln!(io.stderr, "{}{files}, {}", io.stderr.bold(&r.table), plural(r.partitions, "partition"))?;
         let (splits, pruned) = (plural(r.splits, "split"), plural(r.splits_pruned, "split"));
-        writeln!(io.stderr, "  plan: {splits}; {pruned} with {} ruled out", plural(r.rows_pruned, "row"))?;
+        writeln!(io.stderr, "  plan: {splits}; {pruned} pruned ({})", plural(r.rows_pruned, "row"))?;
         let ranges = plural(r.ranges_planned, "byte range");
         let requests = plural(r.requests_planned, "request");
         writeln!(io.stderr, "  plan: {ranges} in {requests}, {}", plural(r.bytes_planned, "byte"))?;
         let size = bytes(r.bytes_read);
         writeln!(io.stderr, "  read: {} ({size}) in {}", plural(r.bytes_read, "byte"), plural(r.requests, "request"))?;
-        writeln!(io.stderr, "  rows: {} decoded, {} given", count(r.rows_decoded), count(r.rows_out))?;
+        writeln!(io.stderr, "  rows: {} decoded, {} returned", count(r.rows_decoded), count(r.rows_out))?;
     }
     for (name, c) in stores.iter().filter(|(name, c)| name != "file://" && *c != StoreCount::default()) {
         let (reads, got) = (plural(c.reads, "range request"), plural(c.bytes, "byte"));
-        let (heads, lists) = (plural(c.heads, "size request"), plural(c.lists, "listing"));
-        writeln!(io.stderr, "{name}: {reads} with {got}, {heads}, {lists}, opening included")?;
+        let (heads, lists) = (plural(c.heads, "HEAD request"), plural(c.lists, "list request"));
+        writeln!(io.stderr, "{name}: {reads} ({got}), {heads}, {lists}, including open")?;
     }
     Ok(())
 }

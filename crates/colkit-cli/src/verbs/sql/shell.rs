@@ -1,4 +1,4 @@
-//! The interactive shell: lines with history and completion, statements over several lines, and a few commands.
+//! The interactive shell: line editing with history and completion, multi-line statements, and dot commands.
 
 use super::Asking;
 use super::complete::Words;
@@ -14,18 +14,18 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 const HELP: &str = "\
-Statements end with ; and may go over several lines. Tables are names in single quotes:
+Statements end with ; and may span several lines. Files in single quotes are tables:
   SELECT * FROM 'trades.at1' LIMIT 10;
 
-  .help                 this
-  .tables               the tables that have names
-  .schema NAME          the columns of a table or file
-  .table NAME PATH      let a name stand for a file, pattern, folder or URL
-  .timer on|off         tell how long statements take
-  .explain on|off       tell what statements read
-  .quit                 leave; Ctrl-D does too
+  .help                 show this help
+  .tables               list registered tables
+  .schema NAME          show the columns of a table or file
+  .table NAME PATH      register a file, glob pattern, directory or URL as a table
+  .timer on|off         print the time each statement takes
+  .explain on|off       print what each statement reads
+  .quit                 exit (also Ctrl-D)
 
-Tab completes keywords, tables, columns and files. Ctrl-C drops what is being typed.
+Tab completes keywords, tables, columns and files. Ctrl-C discards the current statement.
 ";
 
 pub fn run(asking: &mut Asking, args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
@@ -35,10 +35,10 @@ pub fn run(asking: &mut Asking, args: &SqlArgs, io: &mut Io) -> Result<Outcome> 
     editor.set_helper(Some(Words::default()));
     let history = history_file();
     if let Some(file) = &history {
-        // The first time there is none.
+        // Absent on first use.
         let _ = editor.load_history(file);
     }
-    writeln!(io.stdout, "colkit {}: statements end with ; and .help says more", env!("CARGO_PKG_VERSION"))?;
+    writeln!(io.stdout, "colkit {}: end statements with ; and type .help for help", env!("CARGO_PKG_VERSION"))?;
     let mut settings = Settings { timer: true, explain: args.print.explain };
     loop {
         io.flush()?;
@@ -66,13 +66,13 @@ pub fn run(asking: &mut Asking, args: &SqlArgs, io: &mut Io) -> Result<Outcome> 
     if let Some(file) = &history {
         let saved = file.parent().map(std::fs::create_dir_all).transpose().is_ok() && editor.save_history(file).is_ok();
         if !saved {
-            writeln!(io.stderr, "note: the history could not be kept in {}", file.display())?;
+            writeln!(io.stderr, "note: could not save the history to {}", file.display())?;
         }
     }
     Ok(Outcome::Yes)
 }
 
-/// Where what was typed is remembered.
+/// The history file.
 fn history_file() -> Option<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
     let state = state.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state")))?;
@@ -122,7 +122,7 @@ impl Settings {
             }
             ["schema", name] => {
                 for field in asking.schema_of(name.trim_matches(['\'', '"', ';']))?.fields() {
-                    let nullable = if field.is_nullable() { "" } else { ", never null" };
+                    let nullable = if field.is_nullable() { " (nullable)" } else { "" };
                     writeln!(io.stdout, "{}: {}{nullable}", field.name(), colkit::type_name(field.data_type()))?;
                 }
             }
