@@ -204,7 +204,7 @@ pub struct ReadingArgs {
     /// Rename duplicate column names (a, a_2, ...) instead of failing
     #[arg(long)]
     pub rename_duplicates: bool,
-    /// Do not verify checksums while reading
+    /// Lance: skip checksum verification while reading
     #[arg(long)]
     pub no_checksums: bool,
     /// Maximum memory to use
