@@ -1,8 +1,7 @@
-//! From Arrow's many types to the four of these formats.
+//! Converts Arrow types to the four types of these formats.
 //!
-//! The default is to refuse what is not the same; two options, independent of each other, allow more: `types` picks
-//! another type (exactly, or even with loss), `nulls` fills in stand-ins. What a column becomes is decided once,
-//! before the first row.
+//! By default, anything that would change is refused. Two independent options allow more: `types` permits another type
+//! (lossless or lossy), `nulls` fills in default values. The type of a column is decided once, before the first row.
 
 use crate::dialect::{Dialect, Kind};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, LargeStringArray, StringArray};

@@ -1,4 +1,4 @@
-//! Everything in which the three formats differ.
+//! Everything that differs between the three formats.
 //!
 //! ```text
 //!               GPP                     CFF                     COLM

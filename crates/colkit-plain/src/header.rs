@@ -1,7 +1,7 @@
-//! Opening a file: the fixed header, then one entry per column, then every check that needs no block.
+//! Opens a file: parses the fixed header and the column entries, and runs every check that needs no block.
 //!
-//! Only header bytes are asked for. How long the entries are is known only once they are parsed, so they are fetched
-//! in a few rounds, each as large as the rest must be at least.
+//! Only header bytes are requested. The length of the entries is known only once they are parsed, so they are fetched
+//! in a few rounds, each as large as the minimum size of the remaining entries.
 
 use crate::dialect::{Dialect, Fields, FixedHeader, Kind, Strings};
 use crate::table::{LARGEST_WHOLE, PlainTable};

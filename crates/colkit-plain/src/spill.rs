@@ -1,14 +1,15 @@
-//! Columns being written: raw bytes in memory until there are too many, then compressed segments in a temporary file.
+//! Buffers columns while they are written: uncompressed in memory up to a budget, then as compressed segments in a
+//! temporary file.
 //!
-//! A column must end up as one zlib stream, but rows arrive for all columns at once. A *part* collects raw bytes; when
-//! the writer's budget is used up, they are deflated as independent segments, each ended by a sync flush, so that
-//! segments can simply follow each other:
+//! A column must become one zlib stream, but rows arrive for all columns at once. A *part* collects uncompressed bytes;
+//! when the writer's budget is used up, they are deflated as independent segments, each ended by a sync flush, so that
+//! segments can be concatenated:
 //!
 //! ```text
 //! zlib header | segment | segment | ... | 03 00 (final empty block) | Adler-32 of all raw bytes
 //! ```
 //!
-//! A column that was never spilled becomes one plain stream. Nothing is compressed twice.
+//! A column that was never spilled becomes one ordinary stream. Nothing is compressed twice.
 
 use crate::zlib;
 use colkit_core::{Error, Result, Sink};

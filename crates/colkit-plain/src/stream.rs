@@ -1,4 +1,4 @@
-//! Decoding a column as its payload comes out of the inflater: a batch in memory, not the column.
+//! Decodes a column while it is inflated: one batch in memory, not the whole column.
 
 use crate::dialect::{Kind, Strings};
 use crate::header::Column;

@@ -1,8 +1,8 @@
-//! String payloads, streamed.
+//! Streaming decoders for string payloads.
 //!
-//! With *offsets* the ends of all strings come first and are kept (4 bytes a row of the range read); the bytes then
-//! come out batch by batch, their number known in advance. With *lengths* each string says how long it is right
-//! before its bytes; a length is believed only as far as the payload's declared size allows.
+//! With *offsets*, the ends of all strings come first and are kept (4 bytes per row of the range read); the bytes
+//! follow batch by batch, their number known in advance. With *lengths*, each string is preceded by its length, which
+//! is checked against the declared size of the payload.
 
 use crate::inflate::{InflateStream, ready};
 use crate::stream::{PIECE, Skip};

@@ -1,8 +1,7 @@
 //! An open `.gppcol`, `.cff` or `.colfile`.
 //!
-//! There is no random access inside a zlib stream, so the table is one split whose lanes are its columns. A column
-//! whose payload fits its share of the scan's memory is inflated whole, which is twice as fast; a larger one is
-//! streamed, batch by batch.
+//! A zlib stream has no random access, so the table is one split with a lane per column. A column that fits its share
+//! of the scan's memory is inflated whole, which is twice as fast; a larger one is streamed, batch by batch.
 
 use crate::dialect::{Dialect, FixedHeader, Kind, Strings};
 use crate::header::Column;

@@ -1,5 +1,5 @@
-//! Decoding a column whose payload fits into memory: inflated in one go, turned into arrays without a copy where the
-//! layouts agree.
+//! Decodes a column that fits into memory: inflated at once, and turned into arrays without a copy where the layouts
+//! agree.
 
 use crate::dialect::{Kind, Strings};
 use crate::header::Column;

@@ -1,7 +1,7 @@
-//! Writing: rows arrive, columns are collected, and at the end header and blocks go out in one sweep.
+//! The writer: collects columns, then writes header and blocks in one pass at the end.
 //!
-//! Nothing is written to the sink before the last row is known, so the sink need not seek and a failure leaves
-//! nothing behind. Memory is bounded by the budget; see `spill`.
+//! Nothing is written to the sink before the last row is known, so the sink need not seek and a failure leaves nothing
+//! behind. Memory is bounded by the budget; see `spill`.
 
 use crate::convert::{Conversion, Values};
 use crate::dialect::{Dialect, FixedHeader, Kind, Strings};

@@ -50,7 +50,9 @@ fn rows_are_matched_by_key() {
     let said = folder.run(&["diff", "a.csv", "b.csv", "--key", "a,b"]);
     assert_eq!(said.code, 1);
     assert!(said.out.contains("by a, b: 1 row added, 10 removed, 1 changed, 989 unchanged"), "{said:?}");
-    for line in ["added: a 7000, b 1", "removed: a 5, b 0", "changed: a 77, b 7, column \"v\": v777 (left), other (right)"] {
+    for line in
+        ["added: a 7000, b 1", "removed: a 5, b 0", "changed: a 77, b 7, column \"v\": v777 (left), other (right)"]
+    {
         assert!(said.out.contains(line), "{line}: {said:?}");
     }
     // The same in another format.

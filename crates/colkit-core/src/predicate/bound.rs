@@ -1,4 +1,4 @@
-//! A predicate bound to the types of its columns: what rules out parts of a file, and what is evaluated on rows.
+//! A predicate bound to column types: prunes parts of a file and is evaluated on rows.
 
 use super::Op;
 use super::mask::mask;
