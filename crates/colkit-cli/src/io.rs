@@ -1,6 +1,6 @@
 //! Standard input, output and error, as values: so that the command can be run from a test or another language.
 
-use crate::visible::{STYLE, said};
+use crate::escape::{STYLE, escape};
 use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ pub struct Io {
     pub stdin: Box<dyn Read + Send>,
     /// Where data goes.
     pub stdout: Stream,
-    /// Where talk goes.
+    /// Where messages go.
     pub stderr: Stream,
 }
 
@@ -39,7 +39,7 @@ impl Io {
 
 /// An output stream. Clones write to the same place.
 ///
-/// What is said on it cannot change the terminal, whatever names and values are in it. Data goes through [`Stream::raw`].
+/// Text written to it is escaped, so that names and values cannot control the terminal. Data goes through [`Stream::raw`].
 #[derive(Clone)]
 pub struct Stream {
     out: Arc<Mutex<Box<dyn Write + Send>>>,
@@ -122,7 +122,7 @@ impl Write for Stream {
         if self.raw {
             return self.with(|out| out.write(bytes));
         }
-        self.with(|out| out.write_all(&said(bytes))).map(|()| bytes.len())
+        self.with(|out| out.write_all(&escape(bytes))).map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

@@ -1,6 +1,6 @@
 //! Errors, for people and for scripts.
 
-use crate::visible::one_line;
+use crate::escape::one_line;
 use crate::{Io, Stream};
 use colkit::Error;
 use serde::Serialize;

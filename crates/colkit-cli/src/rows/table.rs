@@ -5,8 +5,8 @@
 
 use super::RowPrinter;
 use crate::Stream;
+use crate::escape::one_line;
 use crate::human;
-use crate::visible::one_line;
 use colkit::arrow::array::Array;
 use colkit::arrow::datatypes::{DataType, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;

@@ -3,14 +3,14 @@
 use crate::args::{CatArgs, HeadArgs, PrintArgs};
 use crate::human::{bytes, parse_range, plural, share};
 use crate::progress::Progress;
-use crate::rows::{Printing, Subject};
+use crate::rows::{RowOutput, RowSource};
 use crate::{Io, Outcome};
 use colkit::plan::Planned;
 use colkit::{OpenFile, Result, Scan, pool};
 use std::io::Write;
 
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
-    let printing = Printing::new(&args.print, args.force.existing(), args.script.json, io)?;
+    let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
     let chosen = file.select(columns.as_deref(), args.condition.as_deref())?;
@@ -20,7 +20,7 @@ pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
 }
 
 pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
-    let printing = Printing::new(&args.print, args.force.existing(), args.script.json, io)?;
+    let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
     let chosen = file.select(columns.as_deref(), None)?;
@@ -29,7 +29,7 @@ pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
     print(&file, &scan, &printing, &args.print, io)
 }
 
-fn print(file: &OpenFile, scan: &Scan, printing: &Printing, args: &PrintArgs, io: &mut Io) -> Result<Outcome> {
+fn print(file: &OpenFile, scan: &Scan, printing: &RowOutput, args: &PrintArgs, io: &mut Io) -> Result<Outcome> {
     let mut batches = file.scan(scan)?;
     let planned = batches.planned();
     if args.explain {
@@ -38,7 +38,7 @@ fn print(file: &OpenFile, scan: &Scan, printing: &Printing, args: &PrintArgs, io
             explain_skipped(&planned, &file.planned(&Scan { predicate: None, ..scan.clone() })?, io)?;
         }
     }
-    let mut printer = printing.start(&batches.schema(), Subject::file(file), io, scan.memory)?;
+    let mut printer = printing.start(&batches.schema(), RowSource::file(file), io, scan.memory)?;
     // No progress bar while rows scroll by.
     let watched = args.out.is_some() || io.stdout.width.is_none();
     let progress = watched.then(|| Progress::watch(io, "reading", &[file.input().clone()], planned.bytes));
@@ -56,7 +56,7 @@ fn print(file: &OpenFile, scan: &Scan, printing: &Printing, args: &PrintArgs, io
         }
         explain_read(file, io)?;
     }
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }
 
 /// Rows decoded per column. With late materialization, columns outside the predicate decode only matching rows.

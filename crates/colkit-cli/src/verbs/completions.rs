@@ -11,5 +11,5 @@ pub fn run(args: &CompletionsArgs, io: &mut Io) -> Result<Outcome> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "colkit", &mut script);
     io.stdout.raw().write_all(&script)?;
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }

@@ -81,8 +81,8 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
         summary.notes.extend(told);
     }
     let seconds = began.elapsed().as_secs_f64();
-    tell(args, &output, target.name(), &summary, seconds, io)?;
-    Ok(Outcome::Yes)
+    print_summary(args, &output, target.name(), &summary, seconds, io)?;
+    Ok(Outcome::Success)
 }
 
 /// The file name before and after the part number.
@@ -161,7 +161,7 @@ fn write_options(args: &ConvertArgs) -> WriteOptions {
     }
 }
 
-fn tell(
+fn print_summary(
     args: &ConvertArgs,
     output: &str,
     format: &str,

@@ -35,12 +35,12 @@ pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
         }
         writeln!(io.stdout, "{document}")?;
     } else {
-        tell_people(left, right, &difference, io)?;
+        print_text(left, right, &difference, io)?;
     }
-    Ok(if equal { Outcome::Yes } else { Outcome::No })
+    Ok(if equal { Outcome::Success } else { Outcome::Failure })
 }
 
-fn tell_people(left: &Input, right: &Input, difference: &Difference, io: &mut Io) -> Result<()> {
+fn print_text(left: &Input, right: &Input, difference: &Difference, io: &mut Io) -> Result<()> {
     let (rows, columns) = (difference.compared_rows, difference.compared_columns as u64);
     let compared = format!("{}, {}", plural(rows, "row"), plural(columns, "column"));
     let out = &mut io.stdout;

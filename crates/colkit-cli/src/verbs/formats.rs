@@ -25,7 +25,7 @@ pub fn run(args: &FormatsArgs, io: &mut Io) -> Result<Outcome> {
         let can = if writes { "reads and writes" } else { "reads" };
         writeln!(io.stdout, "{name}  {:<20}  {can:<16}  {}", extensions.join(" "), types.join(", "))?;
     }
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }
 
 /// Whether colkit can write this format.

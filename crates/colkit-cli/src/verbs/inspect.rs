@@ -11,7 +11,7 @@ use std::io::Write;
 
 pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
     let opening = args.reading.opening()?;
-    let mut outcome = Outcome::Yes;
+    let mut outcome = Outcome::Success;
     for name in &args.files {
         let inspected = input(name, io).and_then(|i| opening.open(&i)).and_then(|f| Ok((f.layout()?, f)));
         let (layout, file) = match inspected {
@@ -19,14 +19,14 @@ pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
             // One bad file among several does not hide the others.
             Err(error) if args.files.len() > 1 => {
                 report::error(&error, args.script.json, &mut io.stderr);
-                outcome = Outcome::No;
+                outcome = Outcome::Failure;
                 continue;
             }
             Err(error) => return Err(error),
         };
         let report = FileReport::new(&file, layout);
         if args.script.json {
-            serde_json::to_writer(&mut io.stdout, &report.for_scripts(args.layout)).map_err(std::io::Error::from)?;
+            serde_json::to_writer(&mut io.stdout, &report.to_json(args.layout)).map_err(std::io::Error::from)?;
             writeln!(io.stdout)?;
         } else {
             report.print(&mut io.stdout)?;
@@ -97,7 +97,7 @@ impl FileReport {
         }
     }
 
-    fn for_scripts(self, with_layout: bool) -> Self {
+    fn to_json(self, with_layout: bool) -> Self {
         if with_layout { self } else { FileReport { layout: None, ..self } }
     }
 

@@ -36,7 +36,7 @@ pub fn run(args: &SchemaArgs, io: &mut Io) -> Result<Outcome> {
         };
         serde_json::to_writer(&mut io.stdout, &document).map_err(std::io::Error::from)?;
         writeln!(io.stdout)?;
-        return Ok(Outcome::Yes);
+        return Ok(Outcome::Success);
     }
     let width = schema.fields().iter().map(|f| format!("{:?}", f.name()).len()).max().unwrap_or(0);
     for (name, kind, nullable) in columns {
@@ -47,5 +47,5 @@ pub fn run(args: &SchemaArgs, io: &mut Io) -> Result<Outcome> {
     let rows = plural(file.row_count(), "row");
     let foot = io.stdout.dim(&format!("{total}, {rows}, {}", file.format().name()));
     writeln!(io.stdout, "{foot}")?;
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }

@@ -30,7 +30,7 @@ thread_local! {
 }
 
 /// The system's allocator, counting.
-pub struct Counting;
+pub struct CountingAllocator;
 
 /// Bytes that are allocated.
 fn in_use() -> u64 {
@@ -81,7 +81,7 @@ fn size(bytes: usize) -> i64 {
 }
 
 // SAFETY: everything is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(size(layout.size()));
         // SAFETY: the caller's promise is the system's.

@@ -8,21 +8,21 @@ use std::collections::HashMap;
 use std::fs::{FileType, Metadata};
 use std::path::{Path, PathBuf};
 
-/// What was found.
+/// The files and directories to pack.
 #[derive(Default)]
-pub struct Collected {
+pub struct BundleContents {
     /// Files, each with its name in the bundle.
     pub files: Vec<(String, Input, Attributes)>,
     /// Folders likewise.
     pub folders: Vec<(String, Attributes)>,
-    /// What a bundle cannot hold: where it is, and what.
+    /// What a bundle cannot hold: its path and a description.
     pub lost: Vec<(PathBuf, String)>,
-    /// Files of several names, by the first of them.
+    /// Files with several hard links, by the first path found.
     #[cfg(unix)]
     known: HashMap<(u64, u64), PathBuf>,
 }
 
-impl Collected {
+impl BundleContents {
     /// Adds a file, or all that is in a folder; `several` if it is one of several inputs.
     pub fn add(&mut self, path: &Path, several: bool, io: &mut Io) -> Result<()> {
         if is_stream(path) {
