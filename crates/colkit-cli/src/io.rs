@@ -1,4 +1,4 @@
-//! Standard input, output and error, as values: so that the command can be run from a test or another language.
+//! Stdin, stdout and stderr as values, so that the command can be run from a test or another language.
 
 use crate::escape::{STYLE, escape};
 use std::io::{BufWriter, IsTerminal, Read, Write};
@@ -43,9 +43,9 @@ impl Io {
 #[derive(Clone)]
 pub struct Stream {
     out: Arc<Mutex<Box<dyn Write + Send>>>,
-    /// The reader has gone away.
+    /// The reader has closed the pipe.
     closed: Arc<AtomicBool>,
-    /// Bytes are data, which is written as it is.
+    /// Bytes are data and written unchanged.
     raw: bool,
     /// The width in characters, if it is a terminal.
     pub width: Option<usize>,
@@ -64,12 +64,12 @@ impl Stream {
         Stream { width: Some(width), colour, ..self }
     }
 
-    /// The same stream for data, every byte of which is written as it is.
+    /// The same stream for data, written unchanged.
     pub fn raw(&self) -> Self {
         Stream { raw: true, ..self.clone() }
     }
 
-    /// Whether the reader has gone away.
+    /// Whether the reader has closed the pipe.
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
     }
