@@ -1,16 +1,16 @@
-"""What a saved result of the benchmark says, as text for people: tables of ratios, bar charts, and where we lose.
+"""Renders saved benchmark results: tables of ratios, bar charts, and where colkit loses.
 
     python bench/report.py RESULT.json... [--page docs/benchmark.md] [--readme README.md] [--print]
 
---page writes the page and its charts (SVG, in the folder of the page's name without ".md", which belongs to this script);
---readme replaces what stands between the two markers in the README; --print shows the tables in the terminal. The same
-results give the same bytes. Several results, say one of `make bench` and one of `make bench-sql`, make one page: a later
-one adds its jobs, or replaces them.
+--page writes the page and its charts (SVG, in the directory named like the page without ".md", which this script owns);
+--readme replaces the text between the two markers in the README; --print shows the tables in the terminal. The output is
+deterministic. Several result files, such as those of `make bench` and `make bench-sql`, make one page; later files add
+jobs or replace them.
 
-Every ratio is a peer's figure over ours in the same job, so less than 1 means that the peer is better. The tables divide
-by the first contestant, colkit as it comes. The lists of losses and the README compare like with like: a mapped file with
-our mapped file, a CSV made into Parquet with ours made into Parquet, and else with colkit as it comes; where another
-setting of ours does better, the list says so behind the loss.
+Every ratio is a peer's figure divided by colkit's in the same job, so below 1 the peer is better. The tables divide by the
+first contestant, colkit with default settings. The lists of losses and the README compare like with like: a memory-mapped
+file with our memory-mapped file, CSV to Parquet with our CSV to Parquet, and otherwise with the default settings; if
+another setting of ours does better, the list says so.
 """
 import argparse
 import html
@@ -21,20 +21,20 @@ import sys
 from collections import namedtuple
 
 BEGIN, END = "<!-- benchmark: begin (make bench-report) -->", "<!-- benchmark: end -->"
-MARGIN = 0.95  # better by less than 5% is not a loss
+MARGIN = 0.95  # a difference below 5% is not a loss
 WIDTH = 110    # of the terminal
 
-Metric = namedtuple("Metric", "key title loses show absolute")
+Metric = namedtuple("Metric", "key title noun show absolute")
 Section = namedtuple("Section", "key title says metrics charts")
 Chart = namedtuple("Chart", "file title metric jobs")
 Table = namedtuple("Table", "title head rows")
-Loss = namedtuple("Loss", "job metric name ratio words")
+Loss = namedtuple("Loss", "job metric name ratio text")
 
 
 # ---------------------------------------------------------------------- figures as text
 
 def ratio_text(x):
-    """Two digits that matter: 0.058, 0.82, 5.5, 140."""
+    """Two significant digits: 0.058, 0.82, 5.5, 140."""
     if x <= 0:
         return "0"
     x = float(f"{x:.1e}")
@@ -57,66 +57,74 @@ def rate_text(seconds_per_mb):
     return f"{1 / seconds_per_mb:.0f} MB/s"
 
 
-TIME = Metric("wall", "Time", "takes {} of our time", seconds_text, False)
-CPU = Metric("cpu", "CPU time of all threads", "takes {} of our CPU time", seconds_text, False)
-SIZE = Metric("size", "Size", "makes a file of {} of our size", bytes_text, False)
-PEAK = Metric("peak", "Peak memory in MiB", "needs {} of our memory", bytes_text, True)
-DISK = Metric("disk", "Bytes from the disk", "reads {} of our bytes from the disk", bytes_text, True)
-RATE = Metric("rate", "Our speed, that of the bare library = 1 (more is better)", "takes {} of our time", rate_text, False)
+TIME = Metric("wall", "Time", "time", seconds_text, False)
+CPU = Metric("cpu", "CPU time, all threads", "CPU time", seconds_text, False)
+SIZE = Metric("size", "File size", "file size", bytes_text, False)
+PEAK = Metric("peak", "Peak memory in MiB", "peak memory", bytes_text, True)
+DISK = Metric("disk", "Bytes read from disk", "bytes read", bytes_text, True)
+RATE = Metric("rate", "Throughput relative to the bare library = 1 (higher is better)", "time", rate_text, False)
 
 SECTIONS = [
-    Section("write", "Writing a table", "From Arrow batches in memory to a closed file.", [TIME, CPU, SIZE, PEAK],
-            [Chart("write-time", "Writing, time", TIME, None), Chart("write-size", "Writing, size of the file", SIZE, None)]),
-    Section("scan", "Reading all rows", "Every value becomes an Arrow array.", [TIME, CPU, PEAK],
-            [Chart("scan", "Scan, time", TIME, ["scan"]),
-             Chart("scan-2-columns", "Scan of 2 columns, time", TIME, ["scan of 2 columns"])]),
-    Section("take", "Taking single rows", "Rows at random places of a file that is open already.", [TIME, PEAK],
-            [Chart("take-1000", "Take of 1,000 rows, time", TIME, ["take 1000"])]),
-    Section("open", "Opening and taking", "The same with opening the file, and one column of very many.", [TIME, PEAK],
-            [Chart("open-wide", "Opening and reading one of many columns, time", TIME,
+    Section("write", "Write", "Arrow batches in memory to a closed file.", [TIME, CPU, SIZE, PEAK],
+            [Chart("write-time", "Write time", TIME, None), Chart("write-size", "File size", SIZE, None)]),
+    Section("scan", "Scan", "Every value is decoded into an Arrow array.", [TIME, CPU, PEAK],
+            [Chart("scan", "Scan time", TIME, ["scan"]),
+             Chart("scan-2-columns", "Scan time, 2 columns", TIME, ["scan of 2 columns"])]),
+    Section("take", "Random access", "Rows at random positions of a file that is already open.", [TIME, PEAK],
+            [Chart("take-1000", "Time to take 1,000 rows", TIME, ["take 1000"])]),
+    Section("open", "Open and read", "Opening the file included; also one column of a very wide table.", [TIME, PEAK],
+            [Chart("open-wide", "Time to open and read one of many columns", TIME,
                    ["open, 1 of 1000 columns", "open, 1 of 10000 columns"])]),
-    Section("cold", "From the disk", "The page cache is evicted before every run, and opening the file counts.", [DISK, TIME],
-            [Chart("cold-bytes", "Bytes from the disk", DISK, ["take 1000", "filter, sorted"])]),
-    Section("filter", "Finding few rows", "A condition that few rows meet, on a column in which the table is sorted and on one in "
-            "which it is not.", [TIME, CPU, PEAK], [Chart("filter", "Filter, time", TIME, None)]),
-    Section("csv", "From CSV to a format", "A CSV file becomes a file of each format, types guessed by the tool.",
-            [TIME, CPU, SIZE, PEAK], [Chart("csv", "From CSV, time", TIME, None)]),
-    Section("pack", "Packing text", "Text files packed whole, to be restored byte for byte (Parquet: the values only).",
+    Section("cold", "Cold reads", "The file is evicted from the page cache before every run; opening is included.", [DISK, TIME],
+            [Chart("cold-bytes", "Bytes read from disk", DISK, ["take 1000", "filter, sorted"])]),
+    Section("filter", "Filter", "A selective predicate on a sorted column and on an unsorted one.", [TIME, CPU, PEAK],
+            [Chart("filter", "Filter time", TIME, None)]),
+    Section("csv", "CSV conversion", "A CSV file converted to each format, with types inferred by the tool.",
+            [TIME, CPU, SIZE, PEAK], [Chart("csv", "CSV conversion time", TIME, None)]),
+    Section("pack", "Pack text", "Whole text files, restorable byte for byte (Parquet keeps the values only).",
             [SIZE, TIME, CPU, PEAK],
-            [Chart("pack-size", "Packing, size", SIZE, None), Chart("pack-time", "Packing, time", TIME, None)]),
-    Section("unpack", "Unpacking text", "The packed files restored.", [TIME, CPU, PEAK],
-            [Chart("unpack-time", "Unpacking, time", TIME, None)]),
-    Section("query", "Asking a packed table", "Rows that meet a condition, out of a packed file that stays packed.",
-            [TIME, DISK, PEAK], [Chart("query", "Query of a packed table, time", TIME, None)]),
-    Section("bare", "The zlib formats and the bare library", "The library that inflates or deflates the same blocks, with "
-            "nothing else to do, is the limit.", [RATE], []),
-    Section("sql", "SQL", "The queries of TPC-H.", [TIME, PEAK], [Chart("sql", "TPC-H, time", TIME, ["all queries"])]),
+            [Chart("pack-size", "Packed size", SIZE, None), Chart("pack-time", "Pack time", TIME, None)]),
+    Section("unpack", "Unpack text", "The packed files restored.", [TIME, CPU, PEAK],
+            [Chart("unpack-time", "Unpack time", TIME, None)]),
+    Section("query", "Query packed text", "A selective predicate on a packed file, without unpacking it first.",
+            [TIME, DISK, PEAK], [Chart("query", "Query time on packed text", TIME, None)]),
+    Section("bare", "zlib formats and the bare library", "The upper bound is the library that inflates or deflates the same "
+            "blocks and does nothing else.", [RATE], []),
+    Section("sql", "SQL", "The TPC-H queries.", [TIME, PEAK], [Chart("sql", "TPC-H time", TIME, ["all queries"])]),
 ]
 
-# The README's two tables: the peers that have a column, and the rows: what it is, section, job and table (None: the mean over
+# The tables of the summary: the peers that get a column, and the rows: title, section, job and table (None: the mean over
 # all of them), metric.
-README_TABLES = [
+SUMMARY_TABLES = [
     (["lance", "vortex", "parquet", "duckdb", "polars", "pandas"], [
         ("take 1,000 rows of lineitem", "take", "take 1000", "lineitem", TIME),
         ("take 1,000 of 100,000 vectors", "take", "take 1000", "vectors", TIME),
         ("open lineitem, take 1 row", "open", "open, take 1", "lineitem", TIME),
         ("open, read 1 of 10,000 columns", "open", "open, 1 of 10000 columns", None, TIME),
         ("scan lineitem", "scan", "scan", "lineitem", TIME),
-        ("scan 2 of its columns", "scan", "scan of 2 columns", "lineitem", TIME),
-        ("filter it by a sorted column", "filter", "filter, sorted", "lineitem", TIME),
-        ("filter it by an unsorted one", "filter", "filter, unsorted", "lineitem", TIME),
-        ("bytes from disk for 100 rows", "cold", "take 100", "lineitem", DISK),
+        ("scan 2 columns of lineitem", "scan", "scan of 2 columns", "lineitem", TIME),
+        ("filter lineitem on a sorted column", "filter", "filter, sorted", "lineitem", TIME),
+        ("filter lineitem on an unsorted column", "filter", "filter, unsorted", "lineitem", TIME),
+        ("take 100 rows of lineitem, bytes read cold", "cold", "take 100", "lineitem", DISK),
         ("write five tables, CPU time", "write", None, None, CPU),
-        ("write five tables, size", "write", None, None, SIZE),
+        ("write five tables, file size", "write", None, None, SIZE),
     ]),
     (["xz -6", "zstd -19", "at1"], [
         ("pack text, size", "pack", None, None, SIZE),
         ("pack text, CPU time", "pack", None, None, CPU),
-        ("unpack it, time", "unpack", None, None, TIME),
+        ("unpack text, time", "unpack", None, None, TIME),
     ]),
 ]
-README_CHART = ["take 1,000 rows of lineitem", "take 1,000 of 100,000 vectors", "scan lineitem", "write five tables, size", "pack text, size"]
-# Nothing is decoded: what this costs is the floor, not a contest.
+SUMMARY_CHART = ["take 1,000 rows of lineitem", "take 1,000 of 100,000 vectors", "scan lineitem", "write five tables, file size", "pack text, size"]
+# The rows of the README's table, with its own titles.
+README_ROWS = {
+    "take 1,000 rows of lineitem": "random access: 1,000 rows",
+    "scan lineitem": "full scan",
+    "filter lineitem on a sorted column": "filter on a sorted column",
+    "filter lineitem on an unsorted column": "filter on an unsorted column",
+    "write five tables, file size": "file size (mean of five tables)",
+}
+# Arrow IPC decodes nothing: it is the lower bound, not a competitor.
 FLOOR = "arrow ipc"
 
 
@@ -136,7 +144,7 @@ def load(paths):
 
 
 def all_queries(queries):
-    """A job of all SQL queries: the sum of those who answer every one."""
+    """A job of all SQL queries: the sum for every contestant that answers all of them."""
     names = [r["contestant"] for r in queries[0]["results"]] if len(queries) > 1 else []
     sums = [{"contestant": n, "wall": sum(value(q, n, TIME) for q in queries)}
             for n in names if all(value(q, n, TIME) is not None for q in queries)]
@@ -148,7 +156,7 @@ def is_ours(name):
 
 
 def value(job, name, metric):
-    """The figure, less being better, or None."""
+    """The figure, lower is better, or None."""
     for result in job.get("results", []):
         if result["contestant"] == name:
             x = result.get(metric.key)
@@ -164,7 +172,7 @@ def names_in(jobs, metric=None):
 
 
 def base(job, metric):
-    """colkit as it comes: the first of ours."""
+    """colkit with default settings: the first of ours."""
     return next((n for n in names_in([job], metric) if is_ours(n)), None)
 
 
@@ -195,7 +203,7 @@ def mean(ratios):
 
 
 def label(job):
-    """What the job is, in a row of a table: the table alone if the section says the rest."""
+    """The job's title in a table row: the table alone if the section implies the rest."""
     table, what = job.get("table", ""), job.get("job", "")
     if what.lower() in ("write", "csv", "pack", "unpack", ""):
         return table
@@ -211,7 +219,7 @@ def spoken(job):
 
 
 def losses(jobs, metrics):
-    """Every cell in which a peer is better than we are, and in words how much: also beside our best setting."""
+    """Every cell in which a peer is better than colkit, with the ratio to our best setting if that is another one."""
     found = []
     for job in jobs:
         for metric in metrics:
@@ -221,10 +229,10 @@ def losses(jobs, metrics):
                     continue
                 same = alike(job, name, metric)
                 best = min(same, key=lambda n: value(job, n, metric))
-                words = metric.loses.format(ratio_text(ratio))
+                text = f"{ratio_text(ratio)}x the {metric.noun}"
                 if over(job, best, same[0], metric) < MARGIN:
-                    words += f" ({ratio_text(over(job, name, best, metric))} of that of {best})"
-                found.append(Loss(job, metric, name, ratio, words))
+                    text += f" ({ratio_text(over(job, name, best, metric))}x that of `{best}`)"
+                found.append(Loss(job, metric, name, ratio, text))
     return found
 
 
@@ -265,7 +273,7 @@ def tables_of(section, jobs):
 
 
 def of_xz(jobs):
-    """What we pack in terms of xz -6, which people know."""
+    """Our packed size relative to xz -6."""
     parts = [(label(j), over(j, base(j, SIZE), n, SIZE)) for j in jobs for n in names_in([j]) if n.startswith("xz -6") and base(j, SIZE)]
     return ", ".join(f"{name} {ratio_text(r)}" for name, r in parts if r is not None)
 
@@ -308,7 +316,7 @@ def axis(values):
     if large / small <= 20:
         step = next(s for s in (0.1, 0.2, 0.25, 0.5, 1, 2, 5) if large / s <= 8)
         return (lambda x: x / large), [i * step for i in range(int(large / step + 1e-9) + 1)], False
-    # The shortest bar shall still be seen, so the axis begins a little before it.
+    # The axis starts a little below the shortest bar so that it stays visible.
     low, high = math.floor(math.log10(small * 0.7)), math.log10(large)
     return (lambda x: max(0.0, (math.log10(max(x, 1e-4)) - low) / (high - low))), [10.0**i for i in range(low, int(high) + 1)], True
 
@@ -365,18 +373,19 @@ def groups_of(chart, jobs):
 
 METHOD = """## Method
 
-- Contestants that are Rust crates run in one process with us and take turns. Those that come with Python run in a worker
-  process of their own, in the same turns; starting the interpreter and importing are not counted.
-- The answers of the first turn are compared; whoever answers differently is left out, and named below.
-- Turns go there and back, so that nobody always follows the same one. A figure is the least of {rounds} turns and the first; whoever has taken some seconds takes no further turn. CPU time
-  is that of all threads. Writing by colkit ends when the file is synced to the disk, which nobody else waits for. Peak memory is that of a process that does
-  nothing but this job by this contestant, with all its libraries, and for Python with the interpreter.
-- Files are in the page cache, unless the section says that they were evicted.
-- The figures mean something within one job: a cell is the contestant's figure over that of colkit in the same row, so less
-  than 1 means that it is better than we are. The column of colkit has its figure itself. An empty cell: the contestant
-  cannot do that, or was not asked to. The charts show the same ratios, means being geometric.
-- Below each section stands every cell in which somebody is better than we are by more than 5%, like with like: mapped
-  files with mapped files, and CSV to the same format where we write it.
+- Rust crates run in one process with colkit and take turns. Python packages run in a worker process, in the same turns;
+  interpreter start-up and imports are not counted.
+- The results of the first turn are compared. A contestant with a different result is dropped and named below.
+- The order of the contestants is reversed after every turn. A figure is the minimum of the first turn and {rounds} more; a contestant
+  that has used up a few seconds takes no more turns. CPU time covers all threads. Only colkit syncs the file to disk when it writes, and that time
+  is included. Peak memory is that of a process that runs only this job with this contestant, including its libraries and,
+  for Python, the interpreter.
+- Files are in the page cache unless the section says otherwise.
+- Ratios are comparable only within a row: each cell is the contestant's figure divided by colkit's, so below 1 the contestant
+  is better. The colkit column shows the absolute figure. An empty cell means that the contestant does not support
+  the job or was not run. The charts show the same ratios; means are geometric.
+- Each section ends with every cell in which a contestant beats colkit by more than 5%, comparing like with like:
+  memory-mapped with memory-mapped files, and CSV conversion to the same format where colkit writes it.
 """
 
 
@@ -402,42 +411,40 @@ def data_table(files):
 
 
 def losing(found):
-    """A line for each job and peer."""
+    """One line per job and peer."""
     lines = {}
     for loss in found:
-        words = lines.setdefault(f"- {spoken(loss.job)}: {loss.name} ", [])
-        again = words and words[-1].startswith("takes ")
-        words.append(loss.words.removeprefix("takes ") if again else loss.words)
-    return [start + ", ".join(words) for start, words in lines.items()] or ["Nowhere here."]
+        lines.setdefault(f"- {spoken(loss.job)}: {loss.name}: ", []).append(loss.text)
+    return [start + ", ".join(texts) for start, texts in lines.items()] or ["None."]
 
 
 def page(files, jobs, charts_at):
     """The text of the page, and the charts by file name."""
     sources = ", ".join(f"`{f['file']}`" for f in files)
     rounds = "/".join(sorted({str(f["rounds"]) for f in files if "rounds" in f})) or "several"
-    out = ["# Benchmark", "", f"colkit and the tools people use today, at the same jobs on the same data. `make bench` repeats all of it, "
-           "`make bench-quick` does so on small data in less than five minutes; `bench/data.py` says what the data is. This "
-           f"page is generated by `make bench-report` from {sources}. Where our time goes: [performance](performance.md).",
-           "", *about(files), "", METHOD.format(rounds=rounds)]
+    digest, charts = summary(jobs, charts_at)
+    out = ["# Benchmark", "", "colkit and other tools, running the same jobs on the same data. `make bench` repeats all of it; "
+           "`make bench-quick` uses small data and takes less than five minutes; `bench/data.py` describes the data. This page is "
+           f"generated by `make bench-report` from {sources}. [Performance](performance.md) explains where colkit spends its time.",
+           "", *digest, "## Environment", "", *about(files), "", METHOD.format(rounds=rounds)]
     data = data_table(files)
     if data.rows:
         out += ["## Data", "", markdown(data), ""]
     left_out = [s for f in files for s in f.get("left_out", [])]
     if left_out:
         out += ["Left out:", "", *(f"- {s}" for s in left_out), ""]
-    charts = {}
     for section, mine in sections(jobs):
         out += [f"## {section.title}", "", section.says, ""]
         for chart in section.charts:
             groups = groups_of(chart, mine)
             if groups:
                 charts[chart.file + ".svg"] = svg(chart.title, groups)
-                out += [f"![{chart.title}: bars of the ratios to colkit, as in the tables]({charts_at}/{chart.file}.svg)", ""]
+                out += [f"![{chart.title}, relative to colkit]({charts_at}/{chart.file}.svg)", ""]
         for table in tables_of(section, mine):
             out += [f"{table.title}:", "", markdown(table), ""]
         if section.key == "pack" and of_xz(mine):
-            out += [f"Our size, xz -6 = 1: {of_xz(mine)}.", ""]
-        out += ["Where we lose:", "", *losing(losses(mine, section.metrics)), ""]
+            out += [f"Packed size relative to xz -6: {of_xz(mine)}.", ""]
+        out += ["Where colkit loses:", "", *losing(losses(mine, section.metrics)), ""]
     return "\n".join(out).rstrip() + "\n", charts
 
 
@@ -454,16 +461,16 @@ def print_all(files, jobs):
         print(f"\n=== {section.title}\n{section.says}")
         for table in tables_of(section, mine):
             print("\n" + terminal(table))
-        print("\nWhere we lose:", *losing(losses(mine, section.metrics)), sep="\n")
+        print("\nWhere colkit loses:", *losing(losses(mine, section.metrics)), sep="\n")
     for sentence in (s for f in files for s in f.get("left_out", [])):
         print("left out:", sentence)
 
 
-# ---------------------------------------------------------------------- the README
+# ---------------------------------------------------------------------- the summary and the README
 
 def headlines(jobs):
-    """For each of the README's tables its peers, and its rows: what, our figure where it is one, the peers' ratios by name."""
-    for peers, rows in README_TABLES:
+    """For each summary table its peers, and its rows: title, our figure or 1 for a mean, the peers' ratios by name."""
+    for peers, rows in SUMMARY_TABLES:
         lines = []
         for what, section, job, table, metric in rows:
             mine = [j for j in jobs if j.get("section") == section and j.get("job") == (job or j.get("job"))
@@ -475,39 +482,50 @@ def headlines(jobs):
             yield peers, lines
 
 
-def in_short(jobs):
+def worst_losses(jobs):
     """The worst loss of each section in time, size and bytes read."""
     for section, mine in sections(jobs):
         found = [x for x in losses(mine, section.metrics) if not x.name.startswith(FLOOR)]
         for metric in (TIME, SIZE, DISK, RATE):
             cells = sorted((x for x in found if x.metric is metric), key=lambda x: x.ratio)
             if cells:
-                worst, more = cells[0], f" ({len(cells)} cells)" if len(cells) > 1 else ""
-                yield f"- {section.title}: {worst.name} {metric.loses.format(ratio_text(worst.ratio))}, {spoken(worst.job)}{more}"
+                worst, more = cells[0], f"; {len(cells)} losses" if len(cells) > 1 else ""
+                yield f"- {section.title}: {worst.name}, {ratio_text(worst.ratio)}x the {metric.noun} ({spoken(worst.job)}{more})"
 
 
-def readme(files, jobs, charts_at, page_at):
-    """The text between the markers, and its chart."""
-    tables = list(headlines(jobs))
-    if not tables:
+def headline_table(peers, lines):
+    rows = [[title, own] + [ratio_text(r[n]) if r.get(n) else "" for n in peers] for title, own, r in lines]
+    return markdown(Table("", ["job", "colkit"] + peers, rows))
+
+
+def summary(jobs, charts_at):
+    """The lines of the page's summary, and its chart by file name. Empty if none of its jobs were run."""
+    text, bars = [], []
+    for peers, lines in headlines(jobs):
+        text += [headline_table(peers, lines), ""]
+        bars += [(title, [("colkit", 1.0)] + [(n, r[n]) for n in peers if r.get(n)]) for title, _, r in lines if title in SUMMARY_CHART]
+    if not text:
+        return [], {}
+    lost = list(worst_losses(jobs))
+    lines = ["## Summary", "", "Each cell is a tool's figure divided by colkit's in the same job: above 1, the tool is slower, larger or "
+             "reads more than colkit. A 1 in the colkit column marks a geometric mean over several tables or texts.", "", *text,
+             f"![Time and size relative to colkit]({charts_at}/overview.svg)", "",
+             "Where colkit loses, the worst case of each kind:" if lost else "colkit loses nowhere in this result.", "", *lost, ""]
+    return lines, {"overview.svg": svg("Time and size relative to colkit", bars)}
+
+
+def readme(files, jobs, page_at):
+    """The text between the markers."""
+    peers, lines = next(headlines(jobs), ([], []))
+    rows = [(README_ROWS[title], own, ratios) for title, own, ratios in lines if title in README_ROWS]
+    if not rows:
         sys.exit(f"{', '.join(f['file'] for f in files)}: none of the jobs that the README shows")
-    first = files[0]
-    machine = first.get("machine", {})
+    machine = files[0].get("machine", {})
     where = ", ".join(filter(None, [machine.get("cpu"), machine.get("cores") and f"{machine['cores']} cores"])) or "an unknown machine"
-    text = ["Each cell is a tool's figure over colkit's in the same job: more than 1 is slower, larger or more than colkit. Where "
-            "colkit's cell is 1, the row is the geometric mean over several tables or texts.", ""]
-    bars = []
-    for peers, lines in tables:
-        rows = [[what, own] + [ratio_text(r[n]) if r.get(n) else "" for n in peers] for what, own, r in lines]
-        text += [markdown(Table("", ["job", "colkit"] + peers, rows)), ""]
-        bars += [(what, [("colkit", 1.0)] + [(n, r[n]) for n in peers if r.get(n)]) for what, _, r in lines if what in README_CHART]
-    lost = list(in_short(jobs))
-    text += [f"![Some of it as bars]({charts_at}/overview.svg)", "",
-             "Where we lose, the worst of each kind:" if lost else "Where we lose: nowhere in this result.", "", *lost, "",
-             f"Generated from `{first['file']}` ({where}; {first.get('made', 'no date')[:10]}). `make bench` repeats it on your "
-             f"machine, `make bench-quick` does so on small data in five minutes. [Every table, every chart, every loss, and the "
-             f"method]({page_at})."]
-    return "\n".join(text), {"overview.svg": svg("Time and size beside others", bars)}
+    return "\n".join([
+        headline_table(peers, rows), "",
+        "Each cell is a tool's time or size divided by colkit's: above 1, the tool is slower or larger. The data is TPC-H `lineitem`, in the "
+        f"page cache, on {where} ({files[0].get('made', 'no date')[:10]}). [All results, losses and the method]({page_at})."])
 
 
 def between_markers(path, text):
@@ -529,7 +547,7 @@ def save(path, text):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("results", nargs="+")
-    arguments.add_argument("--page", help="the Markdown page; its charts go into the folder of the same name")
+    arguments.add_argument("--page", help="the Markdown page; its charts go into the directory of the same name")
     arguments.add_argument("--readme", help="a file with the two markers")
     arguments.add_argument("--print", action="store_true", dest="printing", help="tables for the terminal")
     options = arguments.parse_args()
@@ -539,14 +557,12 @@ def main():
     if options.page:
         text, charts = page(files, jobs, os.path.basename(folder))
         for name in os.listdir(folder) if os.path.isdir(folder) else []:
-            if name.endswith(".svg") and name not in charts and name != "overview.svg":
+            if name.endswith(".svg") and name not in charts:
                 os.remove(os.path.join(folder, name))
         save(options.page, text)
     if options.readme:
         here = os.path.dirname(os.path.abspath(options.readme))
-        text, overview = readme(files, jobs, os.path.relpath(folder, here), os.path.relpath(page_at, here))
-        between_markers(options.readme, text)
-        charts.update(overview)
+        between_markers(options.readme, readme(files, jobs, os.path.relpath(page_at, here)))
     for name, picture in charts.items():
         save(os.path.join(folder, name), picture)
     if options.printing or not (options.page or options.readme):

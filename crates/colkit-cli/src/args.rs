@@ -1,4 +1,4 @@
-//! What can be typed. Help, man pages, completions and the test that everything is documented come from here.
+//! Command-line arguments. The help texts, man pages and shell completions are generated from these definitions.
 
 use crate::human::parse_size;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -16,32 +16,33 @@ pub use pack::{PackArgs, UnpackArgs};
 pub use sql::SqlArgs;
 
 const EXIT_CODES: &str = "\
-Files are recognised by what is in them, not by their names; - is standard input or output.
-Exit codes: 0 done; 1 failed, invalid or different; 2 wrong usage.
-Colour and progress appear only on a terminal; NO_COLOR turns colour off.";
+The format is detected from the file's content. FILE may be a path, a URL (s3://, gs://, az://, https://)
+or - for stdin or stdout.
+Exit codes: 0 success; 1 failure, invalid file or differences found; 2 usage error.
+Colour and progress are shown only on a terminal; set NO_COLOR to disable colour.";
 
-/// One toolkit for columnar files: look into them, check them, convert and compare them.
+/// Inspect, verify, convert, diff and query columnar files, reading only what you need.
 #[derive(Parser, Debug)]
 #[command(name = "colkit", version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub struct Cli {
-    /// Seconds that an object store may take to answer; each 64 KiB that it sends may take one more
+    /// Seconds to wait for an object store to respond, plus one second for every 64 KiB it sends
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 60, help_heading = "Limits")]
     pub timeout: u64,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub verb: Verb,
 }
 
-/// The verbs.
+/// The subcommands.
 #[derive(Subcommand, Debug)]
 pub enum Verb {
-    /// Show what a file is made of: format, rows, columns, sizes, and with --layout every byte of it
+    /// Show the format, row count, columns and sizes; --layout maps every byte
     #[command(after_help = "Examples:
   colkit inspect trades.cff
   colkit inspect --layout trades.lance
   colkit inspect --json *.gppcol")]
     Inspect(InspectArgs),
-    /// Print the columns and their types
+    /// Print column names and types
     #[command(after_help = "Examples:
   colkit schema trades.cff
   colkit schema --json trades.csv")]
@@ -51,26 +52,26 @@ pub enum Verb {
   colkit head trades.cff
   colkit head -n 3 --columns sym,price trades.csv")]
     Head(HeadArgs),
-    /// Print rows: all of them, or the rows and columns asked for
+    /// Print rows, with optional column, row range and predicate selection
     #[command(after_help = "Examples:
   colkit cat trades.cff
   colkit cat trades.cff --columns sym,price --where 'price >= 10 and sym = \"BTC\"'
   colkit cat trades.cff --rows 1000..2000 --as ndjson
   colkit cat trades.cff --as arrow --out trades.arrows
 
-A condition compares columns with numbers, \"text\", true, false or null, by = != < <= > >=, in (...),
-between ... and ..., is null; joined by and, or, not. Names with odd characters go in `backticks`.
-NDJSON has no NaN and no infinity: they are written as null.")]
+A predicate compares columns with numbers, \"strings\", true, false or null using = != < <= > >=,
+in (...), between ... and ... and is null, combined with and, or and not. Quote unusual column
+names in `backticks`. JSON cannot represent NaN or infinity; both are printed as null.")]
     Cat(CatArgs),
-    /// Print single rows by their numbers, in the order given
+    /// Print rows by number, in the order given (random access)
     #[command(after_help = "Examples:
   colkit take trades.cff --rows 5,17,3
   colkit take trades.cff --rows 100..105,7 --columns price")]
     Take(TakeArgs),
-    /// Ask questions in SQL over files of any format; without a query, an interactive shell
+    /// Query files of any format with SQL; without a query, start an interactive shell
     #[command(after_help = sql::SQL_HELP)]
     Sql(SqlArgs),
-    /// Convert files to another format; the rows of several inputs follow each other
+    /// Convert one or more files to another format, concatenating their rows
     #[command(after_help = "Examples:
   colkit convert trades.csv trades.cff
   colkit convert jan.csv feb.csv mar.csv quarter.gppcol
@@ -81,47 +82,48 @@ NDJSON has no NaN and no infinity: they are written as null.")]
   colkit convert trades.csv trades.lance --prefer size
   colkit convert trades.csv trades.lance --lance-version 2.0 --bloom sym,account --page-size 1M
 
-Nothing is lost silently: what the target cannot store is refused, and the message names the option
-that allows it. The output appears only when it is complete, and a file that is there is replaced only with
---force.")]
+Conversion never loses data silently: if the output format cannot store something, colkit fails and
+names the option that allows it. The output file appears only once it is complete. An existing file
+is overwritten only with --force.")]
     Convert(ConvertArgs),
-    /// Pack a file, or several, into an AT-1 file: smaller than xz, exact to the byte, tables still readable
+    /// Compress files into an AT-1 archive: lossless, usually smaller than xz, and tables stay queryable
     #[command(after_help = pack::PACK_HELP)]
     Pack(PackArgs),
-    /// Restore what an AT-1 file packs, to the byte
+    /// Restore the original files from an AT-1 archive, byte for byte
     #[command(after_help = pack::UNPACK_HELP)]
     Unpack(UnpackArgs),
-    /// Check files from the first byte to the last
+    /// Check files for corruption, from the first byte to the last
     #[command(after_help = "Examples:
   colkit verify trades.cff
   colkit verify --json *.gppcol *.at1
 
-Errors fail; oddities that the format allows (gaps, repeated names) are told and pass.")]
+Errors make a file invalid. Oddities that the format allows, such as gaps or duplicate column names,
+are reported as warnings.")]
     Verify(VerifyArgs),
-    /// Compare two tables, in any formats; exit code 1 if they differ
+    /// Compare two tables of any formats; exit with 1 if they differ
     #[command(after_help = "Examples:
   colkit diff trades.csv trades.cff
   colkit diff --columns sym,price old.gppcol new.gppcol
 
-Types are compared exactly; text such as CSV is read to the types of the other side. Floating point
-numbers are compared by their bits: NaN equals NaN, 0.0 differs from -0.0.")]
+Types must match exactly; text formats such as CSV are parsed as the types of the other file.
+Floating-point values are compared bit by bit: NaN equals NaN, and 0.0 differs from -0.0.")]
     Diff(DiffArgs),
-    /// List the formats that are known
+    /// List the supported formats
     #[command(after_help = "Examples:
   colkit formats
   colkit formats --json")]
     Formats(FormatsArgs),
-    /// See it all work: make a sample table, write it in every format, read it back, compare
+    /// See it work: generate a table, write it in every format, read it back and compare
     #[command(after_help = "Examples:
   colkit tour
   colkit tour --rows 1000000 --keep /tmp/tour")]
     Tour(TourArgs),
-    /// Print the completions for a shell
+    /// Print shell completions
     #[command(after_help = "Examples:
   colkit completions bash > ~/.local/share/bash-completion/completions/colkit
   colkit completions zsh > ~/.zfunc/_colkit")]
     Completions(CompletionsArgs),
-    /// Print a man page, or write all of them to a folder
+    /// Print a man page, or write all of them to a directory
     #[command(after_help = "Examples:
   colkit man | man -l -
   colkit man convert
@@ -130,7 +132,7 @@ numbers are compared by their bits: NaN equals NaN, 0.0 differs from -0.0.")]
 }
 
 impl Verb {
-    /// Whether answers and errors are for scripts.
+    /// Whether results and errors are printed as JSON.
     pub fn json(&self) -> bool {
         match self {
             Verb::Inspect(a) => a.script.json,
@@ -150,7 +152,7 @@ impl Verb {
         }
     }
 
-    /// Memory to use at most, for verbs that read files.
+    /// The value of `--memory`, for verbs that read files.
     pub fn memory(&self) -> Option<u64> {
         match self {
             Verb::Inspect(a) => Some(a.reading.memory),
@@ -169,10 +171,10 @@ impl Verb {
     }
 }
 
-/// For scripts.
+/// Output for scripts.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ScriptArgs {
-    /// Answer in JSON, errors too: for scripts
+    /// Print results and errors as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -181,34 +183,34 @@ pub struct ScriptArgs {
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Reading")]
 pub struct ReadingArgs {
-    /// Format of the input, instead of recognising it
+    /// Input format [default: detected from the content]
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<String>,
-    /// Text: the character between fields (one character, or tab, semicolon, pipe, space)
+    /// CSV: field delimiter: one character, or tab, semicolon, pipe, space
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
     pub delimiter: Option<u8>,
-    /// Text: the first line is data; columns are called c0, c1, ...
+    /// CSV: treat the first line as data and name the columns c0, c1, ...
     #[arg(long)]
     pub no_header: bool,
-    /// Text: types of columns instead of inferring them, such as id:int32,note:string
+    /// CSV, NDJSON: column types, such as id:int32,note:string, instead of inferring them
     #[arg(long, value_name = "NAME:TYPE,...")]
     pub schema: Option<String>,
-    /// CSV: words that stand for null, such as NA,-; empty cells do anyway, but in text
+    /// CSV: values read as null, such as NA,-; empty cells are null except in string columns
     #[arg(long, value_name = "WORDS", value_delimiter = ',', allow_hyphen_values = true)]
     pub null_values: Vec<String>,
-    /// Text: fill up lines that have too few fields
+    /// CSV: fill in missing trailing fields instead of failing
     #[arg(long)]
     pub pad_short_rows: bool,
-    /// Number column names that repeat (a, a_2, ...) instead of refusing them
+    /// Rename duplicate column names (a, a_2, ...) instead of failing
     #[arg(long)]
     pub rename_duplicates: bool,
-    /// Do not compare what is read with the checksums in the file
+    /// Lance: skip checksum verification while reading
     #[arg(long)]
     pub no_checksums: bool,
-    /// Memory to use at most
+    /// Maximum memory to use
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
     pub memory: u64,
-    /// Threads to use [default: all]
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -229,19 +231,19 @@ fn parse_delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Which columns.
+/// The projection.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ColumnArgs {
-    /// Columns, in this order [default: all]: names, parts of nested columns (a.b) or positions (#3, counted from 0);
-    /// a name with a comma goes in quotes ('"a,b"'); may be given several times
+    /// Columns to read, in this order [default: all]: names, nested fields (a.b) or zero-based positions (#3); quote a name
+    /// that contains a comma ('"a,b"'); may be repeated
     #[arg(long, value_name = "NAMES")]
     pub columns: Vec<String>,
 }
 
-/// Whether what is there may be overwritten.
+/// Whether an existing file may be overwritten.
 #[derive(Args, Debug, Clone, Copy, Default)]
 pub struct ForceArgs {
-    /// Overwrite the output if it is there; without this, that is refused
+    /// Overwrite the output if it exists
     #[arg(long, short)]
     pub force: bool,
 }
@@ -249,16 +251,16 @@ pub struct ForceArgs {
 /// How rows are printed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct PrintArgs {
-    /// How to print rows [default: table on a terminal, csv otherwise]
-    #[arg(long = "as", value_name = "SHAPE")]
+    /// Output format for rows [default: table on a terminal, csv otherwise]
+    #[arg(long = "as", value_name = "FORMAT")]
     pub shape: Option<ShapeArg>,
-    /// Write to this file instead of standard output, in the format that its ending stands for
+    /// Write to FILE instead of stdout, in the format of its extension
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Tell on standard error what is read: parts of the table, byte ranges, bytes
+    /// Print the read plan and bytes read to stderr
     #[arg(long)]
     pub explain: bool,
-    /// With --out to a format that carries types
+    /// Used with `--out`.
     #[command(flatten)]
     pub fit: FitArgs,
 }
@@ -281,10 +283,10 @@ pub enum ShapeArg {
 /// `inspect`.
 #[derive(Args, Debug)]
 pub struct InspectArgs {
-    /// Files to look into
+    /// Files to inspect
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Print the whole byte map: every byte accounted for, gaps named
+    /// Print a map of every byte in the file, including gaps
     #[arg(long)]
     pub layout: bool,
     #[command(flatten)]
@@ -296,7 +298,7 @@ pub struct InspectArgs {
 /// `schema`.
 #[derive(Args, Debug)]
 pub struct SchemaArgs {
-    /// The file
+    /// File to read
     pub file: PathBuf,
     #[command(flatten)]
     pub script: ScriptArgs,
@@ -307,9 +309,9 @@ pub struct SchemaArgs {
 /// `head`.
 #[derive(Args, Debug)]
 pub struct HeadArgs {
-    /// The file
+    /// File to read
     pub file: PathBuf,
-    /// How many rows
+    /// Number of rows
     #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 10)]
     pub rows: u64,
     #[command(flatten)]
@@ -327,13 +329,13 @@ pub struct HeadArgs {
 /// `cat`.
 #[derive(Args, Debug)]
 pub struct CatArgs {
-    /// The file
+    /// File to read
     pub file: PathBuf,
-    /// Rows to print, before the condition: 10..20, 10.., ..20 or 7, counted from 0
+    /// Row range, zero-based, applied before --where: 10..20, 10.., ..20 or 7
     #[arg(long, value_name = "RANGE")]
     pub rows: Option<String>,
-    /// Only rows for which this holds, such as 'price >= 10 and sym = "BTC"'
-    #[arg(long = "where", value_name = "CONDITION")]
+    /// Keep only matching rows, such as 'price >= 10 and sym = "BTC"'
+    #[arg(long = "where", value_name = "PREDICATE")]
     pub condition: Option<String>,
     #[command(flatten)]
     pub columns: ColumnArgs,
@@ -350,9 +352,9 @@ pub struct CatArgs {
 /// `take`.
 #[derive(Args, Debug)]
 pub struct TakeArgs {
-    /// The file
+    /// File to read
     pub file: PathBuf,
-    /// Row numbers and ranges, counted from 0, such as 5,17,3 or 100..105,7
+    /// Zero-based row numbers and ranges, such as 5,17,3 or 100..105,7
     #[arg(long, value_name = "ROWS")]
     pub rows: String,
     #[command(flatten)]
@@ -370,34 +372,33 @@ pub struct TakeArgs {
 /// `convert`.
 #[derive(Args, Debug)]
 pub struct ConvertArgs {
-    /// Files to read
+    /// Input files
     #[arg(required = true, num_args = 1.., value_name = "IN")]
     pub inputs: Vec<PathBuf>,
-    /// The file to write
+    /// Output file, or - for stdout
     #[arg(required = true, value_name = "OUT")]
     pub output: PathBuf,
-    /// Format of the output, instead of the one its extension stands for
+    /// Output format [default: from the extension of OUT]
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
     #[command(flatten)]
     pub columns: ColumnArgs,
-    /// Only rows for which this holds, such as 'price >= 10 and sym = "BTC"'
-    #[arg(long = "where", value_name = "CONDITION")]
+    /// Keep only matching rows, such as 'price >= 10 and sym = "BTC"'
+    #[arg(long = "where", value_name = "PREDICATE")]
     pub condition: Option<String>,
-    /// Compression level, where the format has levels
+    /// Compression level, for formats that have levels
     #[arg(long, value_name = "N")]
     pub level: Option<u32>,
     #[command(flatten)]
     pub fit: FitArgs,
-    /// Leave out key-value metadata where the output format has no place for it, instead of refusing it
+    /// Drop key-value metadata that the output format cannot store, instead of failing
     #[arg(long)]
     pub drop_metadata: bool,
-    /// Compression of Parquet (none, snappy, zstd, lz4, gzip, brotli; zstd unless told otherwise) and Arrow (none, lz4,
-    /// zstd; none unless told otherwise)
+    /// Compression codec for Parquet (none, snappy, zstd, lz4, gzip, brotli; default zstd) and Arrow (none, lz4, zstd;
+    /// default none)
     #[arg(long, value_name = "CODEC")]
     pub compression: Option<CompressionArg>,
-    /// Write several files of this many rows each; OUT.ext becomes OUT-00000.ext, OUT-00001.ext, ..., or if there is a
-    /// {} in its name, that becomes the number
+    /// Write files of at most this many rows: OUT-00000.ext, OUT-00001.ext, ...; a {} in OUT is replaced by the number
     #[arg(long, value_name = "ROWS")]
     pub split_rows: Option<std::num::NonZeroU64>,
     #[command(flatten)]
@@ -410,31 +411,31 @@ pub struct ConvertArgs {
     pub reading: ReadingArgs,
 }
 
-/// What to do with what a format cannot store.
+/// What to do with nulls and types that the output format cannot store.
 #[derive(Args, Debug, Clone, Copy, Default)]
 pub struct FitArgs {
-    /// Nulls where the output format has none: refuse them, or fill in empty text, NaN, 0, false
-    #[arg(long, value_name = "HOW", default_value = "refuse")]
+    /// Nulls that the output format cannot store: fail, or write "", NaN, 0 or false
+    #[arg(long, value_name = "POLICY", default_value = "refuse")]
     pub nulls: NullsArg,
-    /// Types the output format lacks: refuse them, change them if every value stays the same, or change them at a loss
-    #[arg(long, value_name = "HOW", default_value = "refuse")]
+    /// Types that the output format cannot store: fail, convert losslessly, or convert with loss
+    #[arg(long, value_name = "POLICY", default_value = "refuse")]
     pub types: TypesArg,
 }
 
-/// Nulls where the format has none.
+/// Nulls that the output format cannot store.
 #[derive(ValueEnum, Debug, Clone, Copy, Default)]
 pub enum NullsArg {
-    /// Fail, naming the first one
+    /// Fail and name the first null
     #[default]
     Refuse,
-    /// Write a stand-in and count them
+    /// Write a default value and report how many
     Fill,
 }
 
-/// How pages or buffers are compressed.
+/// Compression of Parquet pages or Arrow buffers.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompressionArg {
-    /// Not at all
+    /// Uncompressed
     None,
     /// Snappy
     Snappy,
@@ -448,22 +449,22 @@ pub enum CompressionArg {
     Brotli,
 }
 
-/// Types the format lacks.
+/// Types that the output format cannot store.
 #[derive(ValueEnum, Debug, Clone, Copy, Default)]
 pub enum TypesArg {
-    /// Fail, naming the column
+    /// Fail and name the column
     #[default]
     Refuse,
-    /// Use another type if every value stays the same
+    /// Convert to another type if every value is preserved
     Exact,
-    /// Use another type even if only text or the nearest number remains
+    /// Convert to text or the nearest number, even if values change
     Lossy,
 }
 
 /// `verify`.
 #[derive(Args, Debug)]
 pub struct VerifyArgs {
-    /// Files to check
+    /// Files to verify
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -475,21 +476,21 @@ pub struct VerifyArgs {
 /// `diff`.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// The left file
+    /// Left file
     #[arg(value_name = "A")]
     pub left: PathBuf,
-    /// The right file
+    /// Right file
     #[arg(value_name = "B")]
     pub right: PathBuf,
     #[command(flatten)]
     pub columns: ColumnArgs,
-    /// Match rows by these columns, separated by commas, rather than by position
+    /// Match rows by these columns (comma-separated) instead of by position
     #[arg(long, value_name = "COLUMNS")]
     pub key: Option<String>,
-    /// Stop after this many differing rows (with --key, all are counted)
+    /// Stop after this many differing rows (with --key, all rows are compared)
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub limit: u64,
-    /// Show this many differing values
+    /// Number of differing values to print
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub show: usize,
     #[command(flatten)]
@@ -508,11 +509,11 @@ pub struct FormatsArgs {
 /// `tour`.
 #[derive(Args, Debug)]
 pub struct TourArgs {
-    /// Rows of the sample table
+    /// Number of rows in the sample table
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub rows: u64,
-    /// Keep the files in this folder, which is made if it is not there
-    #[arg(long, value_name = "FOLDER")]
+    /// Keep the files in this directory, creating it if needed
+    #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     #[command(flatten)]
     pub force: ForceArgs,
@@ -523,17 +524,17 @@ pub struct TourArgs {
 /// `completions`.
 #[derive(Args, Debug)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell to print completions for
     pub shell: clap_complete::Shell,
 }
 
 /// `man`.
 #[derive(Args, Debug)]
 pub struct ManArgs {
-    /// The verb, or the whole command if none is given
+    /// Subcommand to document [default: colkit itself]
     pub verb: Option<String>,
-    /// Write the pages of the command and all its verbs to this folder
-    #[arg(long, value_name = "FOLDER", conflicts_with = "verb")]
+    /// Write the man pages of colkit and all subcommands to this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "verb")]
     pub dir: Option<PathBuf>,
     #[command(flatten)]
     pub force: ForceArgs,

@@ -1,4 +1,4 @@
-//! Numbers as people read and write them.
+//! Formats and parses human-readable numbers, sizes and row ranges.
 
 use colkit::{Error, Result};
 

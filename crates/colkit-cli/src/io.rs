@@ -1,6 +1,6 @@
-//! Standard input, output and error, as values: so that the command can be run from a test or another language.
+//! Stdin, stdout and stderr as values, so that the command can be run from a test or another language.
 
-use crate::visible::{STYLE, said};
+use crate::escape::{STYLE, escape};
 use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ pub struct Io {
     pub stdin: Box<dyn Read + Send>,
     /// Where data goes.
     pub stdout: Stream,
-    /// Where talk goes.
+    /// Where messages go.
     pub stderr: Stream,
 }
 
@@ -39,13 +39,13 @@ impl Io {
 
 /// An output stream. Clones write to the same place.
 ///
-/// What is said on it cannot change the terminal, whatever names and values are in it. Data goes through [`Stream::raw`].
+/// Text written to it is escaped, so that names and values cannot control the terminal. Data goes through [`Stream::raw`].
 #[derive(Clone)]
 pub struct Stream {
     out: Arc<Mutex<Box<dyn Write + Send>>>,
-    /// The reader has gone away.
+    /// The reader has closed the pipe.
     closed: Arc<AtomicBool>,
-    /// Bytes are data, which is written as it is.
+    /// Bytes are data and written unchanged.
     raw: bool,
     /// The width in characters, if it is a terminal.
     pub width: Option<usize>,
@@ -64,12 +64,12 @@ impl Stream {
         Stream { width: Some(width), colour, ..self }
     }
 
-    /// The same stream for data, every byte of which is written as it is.
+    /// The same stream for data, written unchanged.
     pub fn raw(&self) -> Self {
         Stream { raw: true, ..self.clone() }
     }
 
-    /// Whether the reader has gone away.
+    /// Whether the reader has closed the pipe.
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
     }
@@ -122,7 +122,7 @@ impl Write for Stream {
         if self.raw {
             return self.with(|out| out.write(bytes));
         }
-        self.with(|out| out.write_all(&said(bytes))).map(|()| bytes.len())
+        self.with(|out| out.write_all(&escape(bytes))).map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

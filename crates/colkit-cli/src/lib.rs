@@ -1,20 +1,23 @@
 //! The command line of colkit, as a library: arguments in, exit code out.
 //!
-//! Data goes to standard output, talk to standard error. A closed pipe is success. Exit codes: 0 done; 1 failed,
-//! invalid or different; 2 wrong usage.
+//! Data goes to stdout, messages to stderr. A closed pipe is success. Exit codes: 0 success; 1 failure, invalid file or
+//! differences found; 2 usage error.
 //!
 //! ```text
-//! ceiling  an allocator that counts, so that --memory holds
-//! args/    what can be typed: the one table that help, man pages and completions come from
-//! engine   the query engine, if it is a program of its own
-//! request  what was typed, made into what is meant
-//! verbs/   one module per verb
-//! rows/    printing rows: table, CSV, NDJSON, Arrow, JSON
+//! args/      argument definitions; help, man pages and completions are generated from them
+//! request    resolves arguments: inputs, formats, columns
+//! verbs/     one module per verb
+//! rows/      prints rows: table, CSV, NDJSON, Arrow, JSON
+//! report     prints errors
+//! escape     keeps names and values from controlling the terminal
+//! allocator  enforces --memory
+//! engine     hands `sql` over to the program that has the query engine
 //! ```
 
+mod allocator;
 mod args;
-mod ceiling;
 mod engine;
+mod escape;
 mod grid;
 mod human;
 mod io;
@@ -23,23 +26,22 @@ mod report;
 mod request;
 mod rows;
 mod verbs;
-mod visible;
 
+pub use allocator::CountingAllocator;
 use args::{Cli, Verb};
-pub use ceiling::Counting;
 use clap::Parser;
 use colkit::{Class, Result};
 pub use io::{Io, Stream};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// What a verb that ran to its end says.
+/// The result of a verb that ran to completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// Done.
-    Yes,
-    /// Done, and the answer is no: invalid, different.
-    No,
+    Success,
+    /// Done, but a file is invalid or files differ.
+    Failure,
 }
 
 /// The command as a process: its arguments, its streams, its exit code.
@@ -70,13 +72,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
     colkit::store::Stores::shared().set_timeout(cli.timeout);
     let json = cli.verb.json();
     if let Some(memory) = cli.verb.memory() {
-        ceiling::set(memory, report::too_little_memory(memory, json));
+        allocator::set(memory, report::too_little_memory(memory, json));
     }
     let result = dispatch(&cli.verb, &mut io).and_then(|outcome| Ok(io.flush().map(|()| outcome)?));
     match result {
-        Ok(Outcome::Yes) => ExitCode::SUCCESS,
-        Ok(Outcome::No) => ExitCode::FAILURE,
-        // Whoever read our output has seen enough.
+        Ok(Outcome::Success) => ExitCode::SUCCESS,
+        Ok(Outcome::Failure) => ExitCode::FAILURE,
+        // The reader of our output closed the pipe.
         Err(_) if io.stdout.is_closed() => ExitCode::SUCCESS,
         Err(error) => {
             let _ = io.stdout.flush_now();

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 #[global_allocator]
-static ALLOCATOR: colkit_cli::Counting = colkit_cli::Counting;
+static ALLOCATOR: colkit_cli::CountingAllocator = colkit_cli::CountingAllocator;
 
 fn main() -> std::process::ExitCode {
     colkit_cli::main()

@@ -1,6 +1,6 @@
 //! A progress bar on a terminal, for what takes longer than a second.
 //!
-//! It watches the inputs from the side: how many of their bytes have been read.
+//! It polls how many bytes of the inputs have been read.
 
 use crate::Io;
 use colkit::Input;
@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Below this nobody needs to be told that something is going on.
+/// No progress is shown for shorter operations.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Watches inputs until it is dropped.

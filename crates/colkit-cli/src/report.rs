@@ -1,6 +1,6 @@
-//! Errors, for people and for scripts.
+//! Prints errors, as text or JSON.
 
-use crate::visible::one_line;
+use crate::escape::one_line;
 use crate::{Io, Stream};
 use colkit::Error;
 use serde::Serialize;
@@ -38,7 +38,7 @@ impl<'a> From<&'a Error> for ErrorReport<'a> {
     }
 }
 
-/// Where it happened and what it is, without the advice: `FILE: at byte N: part: expected ..., found ... [code]`.
+/// Location and message, without the hint: `FILE: at byte N: part: expected ..., found ... [code]`.
 pub fn sentence(e: &Error) -> String {
     let mut text = String::new();
     if let Some(file) = e.file_name() {
@@ -55,7 +55,7 @@ pub fn place_and_message(e: &Error) -> String {
     format!("{offset}{part}{} [{}]", e.message(), e.code())
 }
 
-/// Tells of an error. If even that cannot be written there is nobody left to tell.
+/// Prints an error. A failure to do so is ignored.
 pub fn error(e: &Error, json: bool, stderr: &mut Stream) {
     let text = text(e, json, &stderr.red("error:"));
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
@@ -74,13 +74,13 @@ fn text(e: &Error, json: bool, label: &str) -> String {
     format!("{label} {}{hint}\n", sentence(e))
 }
 
-/// What is said when there is no memory left to put it into words.
+/// The message for when memory is used up, formatted in advance.
 pub fn too_little_memory(memory: u64, json: bool) -> String {
     let error = Error::limit("this", "far more memory", format!("{memory} bytes")).hint(colkit::memory::HINT);
     text(&error, json, "error:")
 }
 
-/// Tells what is wrong with the arguments, or prints the help or version that was asked for.
+/// Prints a usage error, or the requested help or version.
 pub fn usage(e: &clap::Error, arguments: &[OsString], io: &mut Io) -> ExitCode {
     let asked_for = !e.use_stderr();
     let stream = if asked_for { &mut io.stdout } else { &mut io.stderr };

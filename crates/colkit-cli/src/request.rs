@@ -1,4 +1,4 @@
-//! From what was typed to what is meant: inputs opened, formats and columns resolved, conflicts rejected.
+//! Resolves arguments: opens inputs, looks up formats and columns, rejects conflicts.
 
 use crate::Io;
 use crate::args::{ColumnArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, TypesArg};
@@ -8,7 +8,7 @@ use colkit::{
 };
 use std::path::{Path, PathBuf};
 
-/// How standard input is called in messages.
+/// The name of stdin in messages.
 const STDIN_NAME: &str = "standard input";
 
 impl ReadingArgs {
@@ -38,7 +38,7 @@ impl ReadingArgs {
             },
             threads: self.thread_count(),
         };
-        // A wrong name is a wrong request whether or not the file is there.
+        // An unknown format is a usage error, even if the file does not exist.
         if let Some(name) = &opening.from {
             opening.registry.named(name, &opening.text)?;
         }
@@ -56,7 +56,7 @@ impl ReadingArgs {
     }
 }
 
-/// Whether the name stands for standard input or output. A file called like that is `./-`.
+/// Whether the name is `-`, which means stdin or stdout. (A file of that name is `./-`.)
 pub fn is_stream(file: &Path) -> bool {
     file == Path::new("-")
 }
@@ -85,7 +85,7 @@ pub fn inputs<'a>(files: impl IntoIterator<Item = &'a PathBuf>, io: &mut Io) -> 
 }
 
 impl ForceArgs {
-    /// What to do with a file that is there.
+    /// What to do with an existing file.
     pub fn existing(self) -> Existing {
         if self.force { Existing::Replace } else { Existing::Refuse }
     }
@@ -93,7 +93,7 @@ impl ForceArgs {
 
 #[cfg(feature = "sql")]
 impl crate::args::SqlArgs {
-    /// What to do with a file that is there. `-f` has another meaning here.
+    /// What to do with an existing file. `-f` has another meaning here.
     pub fn existing(&self) -> Existing {
         ForceArgs { force: self.force }.existing()
     }
@@ -119,7 +119,7 @@ impl FitArgs {
 }
 
 impl ColumnArgs {
-    /// The columns asked for; `None` if none were.
+    /// The requested columns; `None` for all.
     pub fn names(&self) -> Result<Option<Vec<ColumnName>>> {
         if self.columns.is_empty() {
             return Ok(None);

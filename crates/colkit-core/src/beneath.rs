@@ -1,4 +1,4 @@
-//! Paths inside a folder, followed without ever leaving it: no link in it is followed, whoever put it there.
+//! Opens paths inside a directory without ever leaving it: symbolic links in it are never followed.
 
 use crate::{Error, Result};
 use std::fs::File;

@@ -1,8 +1,8 @@
-//! Cells of text: what each could be, the type of a column of them, and the column.
+//! Text cells: inferring the type of a column from its cells, and parsing them.
 //!
-//! CSV and packed tables share this, so that a table reads the same however it is kept. Each cell is of some kinds
-//! ([`Kinds`]); a column collects the kinds of its cells; its type is a function of that set and of what the target has
-//! ([`Inference`]); a [`CellColumn`] makes the array. The rules are in `docs/formats/csv.md`.
+//! Shared by CSV and packed tables, so that a table reads the same in both. Each cell has some [`Kinds`]; a column
+//! collects the kinds of its cells; its type is a function of that set and of what the destination supports
+//! ([`Inference`]); a [`CellColumn`] builds the array. The rules are in `docs/formats/csv.md`.
 
 mod column;
 mod inference;

@@ -1,8 +1,8 @@
-//! The laws every format must obey, as functions that tests call.
+//! Conformance tests that every format must pass.
 //!
-//! [`reads`] checks everything that can be said about reading a good file, [`round_trip`] that what was written comes
-//! back, [`hostile`] that no damage to a file can do harm, [`flipped_bits`] what single bits do, [`faulty_reads`] and
-//! [`full_disk`] that failures come through. A broken law panics with what was expected.
+//! [`reads`] checks all ways of reading a valid file against each other, [`round_trip`] that written data is read back,
+//! [`hostile`] that corruption does no harm, [`flipped_bits`] the effect of single bit flips, [`faulty_reads`] and
+//! [`full_disk`] that I/O errors are reported. A failed check panics with what was expected.
 
 #![expect(
     clippy::panic,

@@ -1,4 +1,4 @@
-//! Numbers as people write them, with all their digits.
+//! Decimal literals with all their digits.
 
 use arrow::datatypes::i256;
 use std::fmt;

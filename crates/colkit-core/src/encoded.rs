@@ -1,7 +1,7 @@
-//! Columns that come as they are stored: a dictionary in place of its values.
+//! Columns in their encoded form: dictionary indices instead of values.
 //!
-//! A condition on one column says the same of equal values. So it is decided once for each value of the dictionary, and the
-//! rows look their answers up; and of the column only the rows that are kept become values.
+//! A predicate on one column is evaluated once per dictionary value, and rows look up the result. Only rows that pass
+//! are decoded to values.
 
 use crate::{Error, Result};
 use arrow::array::{AnyDictionaryArray, Array, ArrayRef, AsArray, BooleanArray, new_null_array};

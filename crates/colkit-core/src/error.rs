@@ -1,7 +1,7 @@
-//! One error for everything, that says where it happened and what to do.
+//! The error type of all crates. It says where an error happened and what to do about it.
 //!
-//! An [`Error`] is a class a caller can match on, a stable code (`bad_magic`, `value_out_of_range`, ...) and the
-//! place: file, byte offset, part of the file. It is boxed, so that a `Result` stays as small as a pointer.
+//! An [`Error`] has a class to match on, a stable code (`bad_magic`, `value_out_of_range`, ...) and a location: file,
+//! byte offset, part of the file. It is boxed, so that a `Result` stays as small as a pointer.
 
 use std::fmt;
 

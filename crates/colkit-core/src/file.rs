@@ -1,4 +1,4 @@
-//! An open table together with the bytes it is made of: what most programs hold.
+//! An open table together with its source: what most programs use.
 
 use crate::drive::blocking::{self, Batches};
 use crate::format::available_threads;
@@ -12,7 +12,7 @@ use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// An open file, read by the blocking host.
+/// An open file, read by the blocking driver.
 #[derive(Clone)]
 pub struct TableFile {
     format: Arc<dyn Format>,

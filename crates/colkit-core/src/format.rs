@@ -1,4 +1,4 @@
-//! A kind of file: how to recognise, open and write it.
+//! A file format: how to detect, open and write it.
 
 use crate::{Boxed, Limits, Result, Sink, Table};
 use arrow::datatypes::{DataType, SchemaRef};

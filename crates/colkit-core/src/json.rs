@@ -1,7 +1,7 @@
-//! Arrow values as JSON, written straight into a buffer.
+//! Writes Arrow values as JSON into a buffer.
 //!
-//! Numbers keep all their digits; NaN and infinities, which JSON lacks, become null. Bytes are written in
-//! hexadecimal, dates and times as ISO 8601 text, structs and maps as objects, lists as arrays.
+//! Numbers keep all their digits; NaN and infinity, which JSON lacks, become null. Binary is hexadecimal, dates and
+//! times are ISO 8601 strings, structs and maps are objects, lists are arrays.
 
 use crate::Result;
 use arrow::array::{Array, ArrayRef, AsArray, OffsetSizeTrait};

@@ -1,7 +1,7 @@
-//! Laying lanes side by side.
+//! Joins the columns of several lanes into batches.
 //!
-//! Each lane yields some of the columns, cut into batches as it likes. Here the pieces are joined into whole rows: as many at
-//! a time as every lane has ready.
+//! Each lane yields some of the columns, in batches of any size. Here they are joined into whole rows, as many at a
+//! time as every lane has ready.
 
 use crate::{Error, Result};
 use arrow::array::ArrayRef;

@@ -1,4 +1,4 @@
-//! The byte map of a file: every byte accounted for, once.
+//! The byte map of a file: every byte is in exactly one region.
 
 use crate::ByteRange;
 use serde::Serialize;

@@ -1,10 +1,10 @@
-//! The vocabulary of colkit.
+//! The core of colkit: the traits that formats implement, the scan engine, and the drivers that do I/O.
 //!
-//! A [`Format`] says which bytes it needs and what they mean; a host fetches them from a [`Source`]; out come a
-//! [`Table`] and its record batches. Everything else only ever talks to those words.
+//! A [`Format`] requests byte ranges and decodes them; a driver fetches them from a [`Source`]; the result is a
+//! [`Table`] and its record batches. Everything else is built on these.
 //!
-//! Formats do no I/O: they are [`Machine`]s that ask for byte ranges. [`TableFile`] is an open file driven by blocking
-//! reads and threads; with the feature `object-store`, [`drive::store::Remote`] runs the same machines over a store. Both
+//! Formats do no I/O: they are [`Machine`]s that request byte ranges. [`TableFile`] is an open file with the blocking
+//! driver; with the feature `object-store`, [`drive::store::Remote`] runs the same machines over an object store. Both
 //! scan with a [`Scanner`].
 
 mod beneath;

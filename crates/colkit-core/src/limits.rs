@@ -1,18 +1,18 @@
-//! What a file may make us do. Every number in a file is a claim; these are the ceilings for honest ones.
+//! Limits on what a file may demand. Every number in a file is a claim; these are the maxima for plausible ones.
 //!
-//! | limit | default | what it bounds |
+//! | limit | default | limits |
 //! |---|---|---|
-//! | `memory` | 512 MiB | what opening, a scan or a restore holds at once |
-//! | `output_bytes` | 16 TiB | what a file may unpack to in all |
-//! | `expansion` | 1,048,576 | bytes that may come out for each byte of the file, beyond the first GiB |
-//! | `columns` | 1,048,576 | columns of a table |
-//! | `nesting` | 100 | levels of nesting in types and documents |
-//! | `name_bytes` | 1 MiB | the name of a column or of a part of one |
-//! | `value_bytes` | 2 GiB | one value |
-//! | `batch_rows` | 1,048,576 | rows of one batch, whatever was asked for |
+//! | `memory` | 512 MiB | memory held by opening, a scan or a restore |
+//! | `output_bytes` | 16 TiB | total decompressed size of a file |
+//! | `expansion` | 1,048,576 | ratio of decompressed to stored size, beyond the first GiB |
+//! | `columns` | 1,048,576 | number of columns |
+//! | `nesting` | 100 | nesting depth of types and documents |
+//! | `name_bytes` | 1 MiB | size of a column or field name |
+//! | `value_bytes` | 2 GiB | size of one value |
+//! | `batch_rows` | 1,048,576 | rows per batch, regardless of the request |
 //!
-//! Formats check what they are about to read or reserve; what every table has in common (its schema, the size of what
-//! comes out) is checked by the scan engine, once for all of them.
+//! Formats check what they are about to read or allocate. Limits common to all tables (on the schema and the
+//! decompressed size) are checked by the scan engine.
 
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema};

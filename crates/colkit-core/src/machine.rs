@@ -1,8 +1,8 @@
-//! Computations over bytes they do not have yet.
+//! Computations on bytes that have yet to be read.
 //!
-//! A format never reads: it says which byte ranges it needs next, a host brings them, and the computation goes on.
-//! Opening a file, planning splits, reading a column: each is a [`Machine`]. The same machine runs over
-//! a local file, an object store, or a slice in a test, and what it asked for is exactly what was read.
+//! A format never reads. It requests byte ranges, a driver fetches them, and the computation resumes. Opening a file,
+//! planning splits and reading a column are [`Machine`]s. The same machine runs over a local file, an object store or a
+//! slice in a test, and exactly the requested ranges are read.
 
 use crate::{ByteRange, Result};
 use arrow::record_batch::RecordBatch;

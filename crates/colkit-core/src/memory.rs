@@ -1,9 +1,9 @@
-//! The memory of the whole process, for programs whose allocator counts it.
+//! Memory use of the whole process, for programs with a counting allocator.
 //!
-//! Formats check what they are about to reserve against [`Limits::memory`](crate::Limits). That is the first defence,
-//! and for a library the only one. A program that owns its process can add a second: it says once how much is in use and
-//! how much there may be ([`set_ceiling`]), and all work that grows with a file looks at that between its steps: the
-//! hosts before every step of a machine, and loops that gather much without ever asking for bytes by themselves.
+//! Formats check allocations against [`Limits::memory`](crate::Limits). That is the first defence, and for a library
+//! the only one. A program that owns its process can add a second with [`set_ceiling`]: it registers how much is in use
+//! and how much may be. Drivers check this before every step of a machine, and so do loops that collect much data
+//! without requesting bytes.
 
 use crate::{Error, Result, pool};
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Names of columns: finding them, and making them unique.
+//! Column names: looking them up, and making them unique.
 
 use crate::{Error, Result};
 use arrow::datatypes::Schema;

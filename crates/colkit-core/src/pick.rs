@@ -1,4 +1,4 @@
-//! Rows out of formats that can only be read in ranges, or from the front.
+//! Selects rows in formats that can only be read by range or from the front.
 
 use crate::{BatchMachine, Error, Lane, Machine, Result, Selection, Step};
 use arrow::array::{BooleanArray, BooleanBufferBuilder};

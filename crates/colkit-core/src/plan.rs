@@ -1,7 +1,7 @@
-//! From what was asked to what must be read, and back.
+//! Turns a scan request into a read plan, and read batches back into what was requested.
 //!
-//! Conditions need columns that the caller may not want. The plan widens the projection by them, splits the conditions into
-//! stages that can be decided one after another, and afterwards keeps the columns that were asked for.
+//! Predicates need columns that the caller may not have projected. The plan adds them to the projection, splits the
+//! conditions into stages that are evaluated one after another, and drops the added columns afterwards.
 
 use crate::encoded::{batch_decoded, decided_by_value, decoded};
 use crate::table::ColumnRef;

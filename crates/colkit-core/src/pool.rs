@@ -1,12 +1,12 @@
-//! Memory that is kept: large buffers go back when they are dropped, and the next ones are made of them.
+//! A pool of large buffers: dropped buffers are reused for later ones.
 //!
-//! Memory that is fresh from the system costs a page fault for every 4 KiB, and the system fills each page with zeros first.
-//! That is more than most decoders take to fill it with values. A scan needs the same few buffers again and again, so the
-//! process keeps those that were used last, up to a bound.
+//! Fresh memory costs a page fault per 4 KiB, and the kernel zeroes each page first. That takes longer than most
+//! decoders need to fill it. A scan needs the same few buffers over and over, so the process keeps the most recently
+//! used ones, up to a bound.
 //!
-//! A [`Pooled`] is a vector of plain numbers. All of its memory has been written at some time (with zeros when it was made, by
-//! whoever had it before since then), so [`Pooled::room`] can hand out what lies behind the end as an ordinary slice: reading a
-//! file and decoding values into it needs neither `unsafe` nor filling it first.
+//! A [`Pooled`] is a vector of plain numbers. All of its memory has been initialised before (zeroed when it was
+//! allocated, then overwritten by its users), so [`Pooled::room`] can return its spare capacity as an ordinary slice:
+//! reading and decoding into it needs neither `unsafe` nor zeroing.
 
 use crate::memory;
 use arrow::buffer::Buffer;

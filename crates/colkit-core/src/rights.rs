@@ -1,5 +1,5 @@
-//! Who may read a file that is written: what is overwritten keeps its owner, mode and access list, and what is made from a
-//! private file is no more readable than it.
+//! Ownership and permissions of output files: an overwritten file keeps its owner, mode and ACL, and a new file is no
+//! more readable than the files it is made from.
 
 use std::fs::{File, Metadata};
 use std::io::Result;

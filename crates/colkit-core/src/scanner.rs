@@ -1,12 +1,13 @@
-//! The scan engine: what to do next, what became of it, and which rows are complete. It has no threads and does no I/O.
+//! The scan engine. It schedules the work of a scan and assembles the rows; it has no threads and does no I/O.
 //!
-//! A scan is a list of splits. For each there are two questions, asked in this order: which rows survive the conditions, and
-//! what do the survivors look like. So the columns of the cheapest condition are read first; what it leaves is a
-//! [`Selection`], of which the next condition's columns are read, and at last all the others. Where most rows survive, that
-//! is no gain: then all columns are read side by side, and the conditions are looked at on whole rows.
+//! A scan is a list of splits. With late materialization, each split first finds the rows that match the conditions,
+//! then reads the other columns of these rows: the columns of the cheapest condition are read first and give a
+//! [`Selection`], then the columns of the next condition within it, and finally all remaining columns. If most rows
+//! match, this does not pay off; then all columns are read together, and the conditions are evaluated on whole rows.
 //!
-//! The work is cut into [tasks](Task): running one lane to its next batch, or deciding on one batch. A host takes tasks out,
-//! runs them wherever it likes, brings them the bytes they ask for, and puts them back; and between that it asks for rows.
+//! The work is divided into [tasks](Task): advancing one lane to its next batch, or evaluating a condition on one
+//! batch. A driver takes tasks, runs them anywhere, fetches the bytes they request, returns them to the engine, and
+//! collects rows.
 
 mod split;
 

@@ -1,4 +1,4 @@
-//! Which rows: the one currency between pruning, conditions, `take` and decoders.
+//! A set of rows, as ranges: what pruning, conditions, `take` and decoders exchange.
 
 use crate::{Error, Result};
 use arrow::array::{Array, BooleanArray};

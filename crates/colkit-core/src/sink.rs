@@ -1,4 +1,4 @@
-//! Where written bytes go. A file appears at its name whole or not at all.
+//! Output: where written bytes go. A file appears under its name complete or not at all.
 
 use crate::rights::{restrict, take_over};
 use crate::temporary::{folder_of, hold, make_beside, name_beside, sweep};

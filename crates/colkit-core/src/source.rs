@@ -1,4 +1,4 @@
-//! Where bytes come from: one narrow trait, and wrappers instead of flags.
+//! Input: one narrow trait to read bytes from, with wrappers instead of flags.
 
 use crate::pool::Pooled;
 use crate::range::coalesce;

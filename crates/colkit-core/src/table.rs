@@ -1,4 +1,4 @@
-//! An open file, and what can be asked of it.
+//! An open file: its schema, rows, statistics and layout.
 
 use crate::{BatchMachine, BoundPredicate, Boxed, ByteRange, ColumnNames, Error, Layout, Result, Selection, Value};
 use arrow::array::BooleanArray;

@@ -1,8 +1,9 @@
-//! Temporary names beside a target, and what killed processes left under them.
+//! Temporary names next to an output file, and removal of those that killed processes left.
 //!
-//! A temporary name is `.colkit.PROCESS-NUMBER.colkit-tmp`; the target's own may be as long as the system allows. Whoever
-//! writes under one holds a lock on it, which the system takes away when the process ends, however it ends. So what is not locked belongs to nobody, and the next process that
-//! writes into the same folder removes it.
+//! A temporary name is `.colkit.PROCESS-NUMBER.colkit-tmp`, independent of the target's name, which may be as long as
+//! the system allows. The writer holds a lock on the file, which the system releases when the process ends, however it
+//! ends. A file that is not locked is therefore abandoned, and the next process that writes into the same directory
+//! removes it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! What is at the name of a file that is to be written, and how that may be replaced.
+//! What exists under the name of an output file, and how it may be replaced.
 
 use crate::temporary::folder_of;
 use crate::{Error, Result};

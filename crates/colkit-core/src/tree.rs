@@ -1,4 +1,4 @@
-//! A tree of files that appears in a folder: all that was asked for, or nothing.
+//! A directory tree of output files that appears completely or not at all.
 
 use crate::beneath::Folder;
 use crate::{Error, FolderSink, Result, Sink};

@@ -1,4 +1,4 @@
-//! A single value outside of an array: a literal in a predicate, a bound in a zone map.
+//! A scalar value: a literal in a predicate, a bound in a zone map.
 
 use crate::Decimal;
 use arrow::array::{Array, ArrayRef, AsArray};

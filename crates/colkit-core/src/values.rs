@@ -1,8 +1,8 @@
-//! Values that must fit their type, whoever wrote them.
+//! Checks that values are valid for their type.
 //!
-//! A type may be narrower than the number that stands for its values: a decimal has a precision, a time of day less than
-//! a day, a `Date64` whole days. Arrow takes such numbers as they come, and what reads them later cuts or wraps them. So
-//! formats that take over numbers from a file ask here first. Only values count, not what lies where a null is.
+//! A type may be narrower than its physical representation: a decimal has a precision, a time of day is less than a
+//! day, a `Date64` is a whole day. Arrow does not check this, and later readers truncate or wrap such values. Formats
+//! that take values from a file check them here. Slots under nulls are ignored.
 
 use crate::{Error, Result};
 use arrow::array::{Array, ArrowPrimitiveType, AsArray, PrimitiveArray};

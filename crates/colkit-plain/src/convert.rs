@@ -1,10 +1,9 @@
-//! From Arrow's many types to the four of these formats.
+//! Converts Arrow types to the four types of these formats.
 //!
-//! The default is to refuse what is not the same; two options, independent of each other, allow more: `types` picks
-//! another type (exactly, or even with loss), `nulls` fills in stand-ins. What a column becomes is decided once,
-//! before the first row.
+//! By default, anything that would change is refused. Two independent options allow more: `types` permits another type
+//! (lossless or lossy), `nulls` fills in default values. The type of a column is decided once, before the first row.
 
-use crate::dialect::{Dialect, Kind};
+use crate::dialect::{Dialect, PlainType};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, LargeStringArray, StringArray};
 use arrow::buffer::NullBuffer;
 use arrow::compute::{CastOptions, cast, cast_with_options};
@@ -16,15 +15,15 @@ use std::sync::Arc;
 
 /// What a column of the input becomes.
 #[derive(Clone, Debug)]
-pub(crate) struct Conversion {
-    pub kind: Kind,
-    how: How,
+pub(crate) struct ColumnConversion {
+    pub kind: PlainType,
+    how: CastMode,
     nulls: Nulls,
     name: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum How {
+enum CastMode {
     /// The same values; at most another memory layout.
     Same,
     /// Integers, each of which must fit int32.
@@ -41,11 +40,11 @@ enum How {
     Json,
 }
 
-impl Conversion {
+impl ColumnConversion {
     /// Decides what `field` becomes, or refuses it.
     pub fn plan(field: &Field, number: usize, dialect: &Dialect, types: Types, nulls: Nulls) -> Result<Self> {
         use DataType as T;
-        let planned = |kind, how| Conversion { kind, how, nulls, name: field.name().clone() };
+        let planned = |kind, how| ColumnConversion { kind, how, nulls, name: field.name().clone() };
         let exact = types != Types::Refuse;
         let lossy = types == Types::Lossy;
         let of_type = match field.data_type() {
@@ -53,23 +52,23 @@ impl Conversion {
             other => other,
         };
         Ok(match of_type {
-            T::Int32 => planned(Kind::Int32, How::Same),
-            T::Float64 => planned(Kind::Float64, How::Same),
-            T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null => planned(Kind::Text, How::Same),
-            T::Boolean if dialect.booleans => planned(Kind::Bool, How::Same),
-            T::Boolean if exact => planned(Kind::Int32, How::Boolean01),
-            T::Int8 | T::Int16 | T::UInt8 | T::UInt16 if exact => planned(Kind::Int32, How::FitInt32),
-            T::Int64 | T::UInt32 | T::UInt64 if lossy => planned(Kind::Float64, How::FitFloat64),
-            T::Int64 | T::UInt32 | T::UInt64 if exact => planned(Kind::Int32, How::FitInt32),
-            T::Float16 | T::Float32 if exact => planned(Kind::Float64, How::Same),
+            T::Int32 => planned(PlainType::Int32, CastMode::Same),
+            T::Float64 => planned(PlainType::Float64, CastMode::Same),
+            T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null => planned(PlainType::Text, CastMode::Same),
+            T::Boolean if dialect.booleans => planned(PlainType::Bool, CastMode::Same),
+            T::Boolean if exact => planned(PlainType::Int32, CastMode::Boolean01),
+            T::Int8 | T::Int16 | T::UInt8 | T::UInt16 if exact => planned(PlainType::Int32, CastMode::FitInt32),
+            T::Int64 | T::UInt32 | T::UInt64 if lossy => planned(PlainType::Float64, CastMode::FitFloat64),
+            T::Int64 | T::UInt32 | T::UInt64 if exact => planned(PlainType::Int32, CastMode::FitInt32),
+            T::Float16 | T::Float32 if exact => planned(PlainType::Float64, CastMode::Same),
             T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) if lossy => {
-                planned(Kind::Text, How::Base64)
+                planned(PlainType::Text, CastMode::Base64)
             }
             T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) if exact => {
-                planned(Kind::Text, How::FitUtf8)
+                planned(PlainType::Text, CastMode::FitUtf8)
             }
-            t if lossy && t.is_nested() => planned(Kind::Text, How::Json),
-            t if lossy && is_textual(t) => planned(Kind::Text, How::Display),
+            t if lossy && t.is_nested() => planned(PlainType::Text, CastMode::Json),
+            t if lossy && is_textual(t) => planned(PlainType::Text, CastMode::Display),
             t => {
                 let kinds =
                     if dialect.booleans { "int32, float64, string and bool" } else { "int32, float64 and string" };
@@ -87,12 +86,12 @@ impl Conversion {
 
     /// Whether the type changes, in words for the summary.
     pub fn note(&self, from: &DataType) -> Option<String> {
-        (self.how != How::Same || matches!(from, DataType::Float16 | DataType::Float32))
+        (self.how != CastMode::Same || matches!(from, DataType::Float16 | DataType::Float32))
             .then(|| format!("column {:?}: {from} written as {}", self.name, self.kind.name()))
     }
 
     /// Converts an array whose first value is row `row` of the table. Returns the values and how many were filled in.
-    pub fn apply(&self, array: &ArrayRef, row: u64) -> Result<(Values, u64)> {
+    pub fn apply(&self, array: &ArrayRef, row: u64) -> Result<(PlainValues, u64)> {
         let array = match array.data_type() {
             DataType::Dictionary(_, values) => cast(array, values)?,
             _ => array.clone(),
@@ -108,19 +107,23 @@ impl Conversion {
         Ok((self.values(&array, nulls.as_ref(), row)?, filled))
     }
 
-    fn values(&self, array: &ArrayRef, nulls: Option<&NullBuffer>, row: u64) -> Result<Values> {
+    fn values(&self, array: &ArrayRef, nulls: Option<&NullBuffer>, row: u64) -> Result<PlainValues> {
         Ok(match (self.kind, self.how) {
-            (Kind::Int32, How::FitInt32) => Values::Int32(fill_int32(&self.fit(array, nulls, row, DataType::Int32)?)),
-            (Kind::Int32, How::Boolean01) => Values::Int32(fill_int32(&cast(array, &DataType::Int32)?)),
-            (Kind::Int32, _) => Values::Int32(fill_int32(array)),
-            (Kind::Float64, How::FitFloat64) => Values::Float64(fill_float64(&self.whole_floats(array, nulls, row)?)),
-            (Kind::Float64, _) => Values::Float64(fill_float64(&cast(array, &DataType::Float64)?)),
-            (Kind::Bool, _) => Values::Bool(fill_bool(array)),
-            (Kind::Text, How::FitUtf8) => fill_text(&self.utf8(array, row)?)?,
-            (Kind::Text, How::Base64) => fill_text(&base64(array)?)?,
-            (Kind::Text, How::Display) => fill_text(&display(array)?)?,
-            (Kind::Text, How::Json) => fill_text(&json_text(array)?)?,
-            (Kind::Text, _) => fill_text(array)?,
+            (PlainType::Int32, CastMode::FitInt32) => {
+                PlainValues::Int32(fill_int32(&self.fit(array, nulls, row, DataType::Int32)?))
+            }
+            (PlainType::Int32, CastMode::Boolean01) => PlainValues::Int32(fill_int32(&cast(array, &DataType::Int32)?)),
+            (PlainType::Int32, _) => PlainValues::Int32(fill_int32(array)),
+            (PlainType::Float64, CastMode::FitFloat64) => {
+                PlainValues::Float64(fill_float64(&self.whole_floats(array, nulls, row)?))
+            }
+            (PlainType::Float64, _) => PlainValues::Float64(fill_float64(&cast(array, &DataType::Float64)?)),
+            (PlainType::Bool, _) => PlainValues::Bool(fill_bool(array)),
+            (PlainType::Text, CastMode::FitUtf8) => fill_text(&self.utf8(array, row)?)?,
+            (PlainType::Text, CastMode::Base64) => fill_text(&base64(array)?)?,
+            (PlainType::Text, CastMode::Display) => fill_text(&display(array)?)?,
+            (PlainType::Text, CastMode::Json) => fill_text(&json_text(array)?)?,
+            (PlainType::Text, _) => fill_text(array)?,
         })
     }
 
@@ -173,7 +176,7 @@ impl Conversion {
 }
 
 /// Values of one of the four kinds, without nulls.
-pub(crate) enum Values {
+pub(crate) enum PlainValues {
     Int32(Int32Array),
     Float64(Float64Array),
     Bool(BooleanArray),
@@ -234,15 +237,15 @@ fn fill_bool(array: &ArrayRef) -> BooleanArray {
     values.iter().map(|v| Some(v.unwrap_or(false))).collect()
 }
 
-fn fill_text(array: &ArrayRef) -> Result<Values> {
+fn fill_text(array: &ArrayRef) -> Result<PlainValues> {
     Ok(match array.data_type() {
-        DataType::Utf8 if array.null_count() == 0 => Values::Text(array.as_string::<i32>().clone()),
-        DataType::LargeUtf8 if array.null_count() == 0 => Values::LargeText(array.as_string::<i64>().clone()),
-        DataType::Null => Values::Text(StringArray::from_iter_values(std::iter::repeat_n("", array.len()))),
+        DataType::Utf8 if array.null_count() == 0 => PlainValues::Text(array.as_string::<i32>().clone()),
+        DataType::LargeUtf8 if array.null_count() == 0 => PlainValues::LargeText(array.as_string::<i64>().clone()),
+        DataType::Null => PlainValues::Text(StringArray::from_iter_values(std::iter::repeat_n("", array.len()))),
         _ => {
             let large = cast(array, &DataType::LargeUtf8)?;
             let filled = large.as_string::<i64>().iter().map(|v| v.unwrap_or_default());
-            Values::LargeText(LargeStringArray::from_iter_values(filled))
+            PlainValues::LargeText(LargeStringArray::from_iter_values(filled))
         }
     })
 }

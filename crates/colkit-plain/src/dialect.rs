@@ -1,4 +1,4 @@
-//! Everything in which the three formats differ.
+//! Everything that differs between the three formats.
 //!
 //! ```text
 //!               GPP                     CFF                     COLM
@@ -22,7 +22,7 @@ use colkit_core::{Error, Result};
 
 /// How a string column's payload looks once inflated, for N rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Strings {
+pub(crate) enum StringLayout {
     /// `u32 offsets[N + 1]` into the bytes that follow them.
     Offsets,
     /// For each row a `u32` length and so many bytes.
@@ -31,24 +31,24 @@ pub(crate) enum Strings {
 
 /// The type of a column, with its code in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PlainType {
     Int32 = 1,
     Float64 = 2,
     Text = 3,
     Bool = 4,
 }
 
-impl Kind {
+impl PlainType {
     pub fn code(self) -> u8 {
         self as u8
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Int32 => "int32",
-            Kind::Float64 => "float64",
-            Kind::Text => "string",
-            Kind::Bool => "bool",
+            PlainType::Int32 => "int32",
+            PlainType::Float64 => "float64",
+            PlainType::Text => "string",
+            PlainType::Bool => "bool",
         }
     }
 }
@@ -76,13 +76,13 @@ pub(crate) struct Dialect {
     /// Whether an entry's block offset stands behind the two sizes.
     pub offset_last: bool,
     pub booleans: bool,
-    pub strings: Strings,
+    pub strings: StringLayout,
     pub max_rows: u64,
     pub max_name: u64,
     /// Whether a table without columns (and rows) can be written.
     pub no_columns: bool,
     /// Reads the fixed header behind the magic. Gets exactly `fixed` bytes.
-    pub parse_fixed: fn(&mut Fields<'_>) -> Result<FixedHeader>,
+    pub parse_fixed: fn(&mut FieldReader<'_>) -> Result<FixedHeader>,
     pub write_fixed: fn(&FixedHeader, &mut Vec<u8>),
 }
 
@@ -92,12 +92,12 @@ impl Dialect {
         self.name_length + 1 + 3 * 8
     }
 
-    pub fn kind(&self, code: u8) -> Option<Kind> {
+    pub fn kind(&self, code: u8) -> Option<PlainType> {
         match code {
-            1 => Some(Kind::Int32),
-            2 => Some(Kind::Float64),
-            3 => Some(Kind::Text),
-            4 if self.booleans => Some(Kind::Bool),
+            1 => Some(PlainType::Int32),
+            2 => Some(PlainType::Float64),
+            3 => Some(PlainType::Text),
+            4 if self.booleans => Some(PlainType::Bool),
             _ => None,
         }
     }
@@ -115,7 +115,7 @@ pub(crate) static GPP: Dialect = Dialect {
     name_length: 2,
     offset_last: false,
     booleans: true,
-    strings: Strings::Offsets,
+    strings: StringLayout::Offsets,
     max_rows: u64::MAX,
     max_name: u16::MAX as u64,
     no_columns: true,
@@ -151,7 +151,7 @@ pub(crate) static CFF: Dialect = Dialect {
     name_length: 4,
     offset_last: false,
     booleans: false,
-    strings: Strings::Offsets,
+    strings: StringLayout::Offsets,
     max_rows: u64::MAX,
     max_name: u32::MAX as u64,
     no_columns: false,
@@ -175,7 +175,7 @@ pub(crate) static COLM: Dialect = Dialect {
     name_length: 4,
     offset_last: true,
     booleans: false,
-    strings: Strings::Lengths,
+    strings: StringLayout::Lengths,
     max_rows: u32::MAX as u64,
     max_name: u32::MAX as u64,
     no_columns: false,
@@ -195,7 +195,7 @@ pub(crate) static COLM: Dialect = Dialect {
     },
 };
 
-fn check_version(version: u32, fields: &Fields<'_>) -> Result<()> {
+fn check_version(version: u32, fields: &FieldReader<'_>) -> Result<()> {
     if version == 1 {
         return Ok(());
     }
@@ -205,15 +205,15 @@ fn check_version(version: u32, fields: &Fields<'_>) -> Result<()> {
 }
 
 /// Little-endian fields of a run of bytes that starts at a known offset of the file.
-pub(crate) struct Fields<'a> {
+pub(crate) struct FieldReader<'a> {
     bytes: &'a [u8],
     start: u64,
     at: usize,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FieldReader<'a> {
     pub fn new(bytes: &'a [u8], start: u64) -> Self {
-        Fields { bytes, start, at: 0 }
+        FieldReader { bytes, start, at: 0 }
     }
 
     /// Bytes taken so far.

@@ -1,9 +1,9 @@
-//! Opening a file: the fixed header, then one entry per column, then every check that needs no block.
+//! Opens a file: parses the fixed header and the column entries, and runs every check that needs no block.
 //!
-//! Only header bytes are asked for. How long the entries are is known only once they are parsed, so they are fetched
-//! in a few rounds, each as large as the rest must be at least.
+//! Only header bytes are requested. The length of the entries is known only once they are parsed, so they are fetched
+//! in a few rounds, each as large as the minimum size of the remaining entries.
 
-use crate::dialect::{Dialect, Fields, FixedHeader, Kind, Strings};
+use crate::dialect::{Dialect, FieldReader, FixedHeader, PlainType, StringLayout};
 use crate::table::{LARGEST_WHOLE, PlainTable};
 use bytes::Bytes;
 use colkit_core::{ByteRange, Error, Limits, Machine, ReadOptions, Result, Step, Table};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub name: String,
-    pub kind: Kind,
+    pub kind: PlainType,
     /// Where its zlib stream lies.
     pub block: ByteRange,
     /// Bytes it inflates to.
@@ -23,7 +23,7 @@ pub(crate) struct Column {
 }
 
 /// Opens a file.
-pub(crate) struct Open {
+pub(crate) struct HeaderReader {
     dialect: &'static Dialect,
     size: u64,
     options: ReadOptions,
@@ -38,9 +38,9 @@ pub(crate) struct Open {
     pub largest_whole: u64,
 }
 
-impl Open {
+impl HeaderReader {
     pub fn new(dialect: &'static Dialect, size: u64, options: &ReadOptions) -> Self {
-        Open {
+        HeaderReader {
             dialect,
             size,
             options: options.clone(),
@@ -53,7 +53,7 @@ impl Open {
     }
 }
 
-impl Machine for Open {
+impl Machine for HeaderReader {
     type Output = Arc<dyn Table>;
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
@@ -61,7 +61,7 @@ impl Machine for Open {
     }
 }
 
-impl Open {
+impl HeaderReader {
     fn advance(&mut self, got: Vec<Bytes>) -> Result<Step<Arc<dyn Table>>> {
         let fixed = match (self.fixed, got.into_iter().next()) {
             (Some(fixed), bytes) => {
@@ -127,7 +127,7 @@ impl Open {
             let message = format!("expected {} bytes of header, the file has {}", self.dialect.fixed, self.size);
             return Err(Error::corrupt("truncated_header", message).at(self.size));
         };
-        let fixed = (self.dialect.parse_fixed)(&mut Fields::new(bytes, 4))?;
+        let fixed = (self.dialect.parse_fixed)(&mut FieldReader::new(bytes, 4))?;
         if fixed.columns == 0 && !self.dialect.no_columns {
             return Err(Error::corrupt("bad_column_count", "expected at least one column, found 0"));
         }
@@ -170,7 +170,7 @@ impl Open {
         if missing(least)? > 0 {
             return missing(least);
         }
-        let mut fields = Fields::new(available, start);
+        let mut fields = FieldReader::new(available, start);
         let name_length = if self.dialect.name_length == 2 { fields.u16()?.into() } else { fields.u32()? };
         let length = least + u64::from(name_length);
         let lacking = missing(length)?;
@@ -239,15 +239,15 @@ fn check_blocks(dialect: &Dialect, fixed: &FixedHeader, columns: &[Column], head
 }
 
 /// The smallest and largest payload that `rows` values can have.
-pub(crate) fn payload_size(dialect: &Dialect, kind: Kind, rows: u64) -> (u128, u128) {
+pub(crate) fn payload_size(dialect: &Dialect, kind: PlainType, rows: u64) -> (u128, u128) {
     let rows = u128::from(rows);
     let longest = u128::from(u32::MAX);
     match (kind, dialect.strings) {
-        (Kind::Int32, _) => (4 * rows, 4 * rows),
-        (Kind::Float64, _) => (8 * rows, 8 * rows),
-        (Kind::Bool, _) => (rows, rows),
-        (Kind::Text, Strings::Offsets) if rows == 0 => (4, 4),
-        (Kind::Text, Strings::Offsets) => (4 * (rows + 1), 4 * (rows + 1) + longest),
-        (Kind::Text, Strings::Lengths) => (4 * rows, 4 * rows + rows * longest),
+        (PlainType::Int32, _) => (4 * rows, 4 * rows),
+        (PlainType::Float64, _) => (8 * rows, 8 * rows),
+        (PlainType::Bool, _) => (rows, rows),
+        (PlainType::Text, StringLayout::Offsets) if rows == 0 => (4, 4),
+        (PlainType::Text, StringLayout::Offsets) => (4 * (rows + 1), 4 * (rows + 1) + longest),
+        (PlainType::Text, StringLayout::Lengths) => (4 * rows, 4 * rows + rows * longest),
     }
 }

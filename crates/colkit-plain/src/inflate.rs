@@ -1,4 +1,4 @@
-//! Inflating a block piece by piece, with as little of it in memory as possible.
+//! Inflates a block incrementally, with as little of it in memory as possible.
 
 use crate::header::Column;
 use bytes::{Buf, Bytes};

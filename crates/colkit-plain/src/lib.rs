@@ -1,12 +1,12 @@
-//! Three small column formats with one idea: a header with the schema, then one zlib block per column.
+//! The `.gppcol`, `.cff` and `.colfile` formats: a header with the schema, then one zlib block per column.
 //!
 //! | | `.gppcol` | `.cff` | `.colfile` |
 //! |---|---|---|---|
-//! | value | [`Gpp`] | [`Cff`] | [`Colm`] |
+//! | format | [`Gpp`] | [`Cff`] | [`Colm`] |
 //! | types | int32, float64, string, bool | int32, float64, string | int32, float64, string |
 //! | strings | offsets, then all bytes | offsets, then all bytes | length and bytes, row by row |
 //!
-//! One engine reads and writes all three; `dialect` holds everything in which they differ.
+//! All three share one reader and one writer; `dialect` has everything that differs.
 //!
 //! ```
 //! use arrow::array::{ArrayRef, Int32Array, StringArray};
@@ -74,7 +74,7 @@ macro_rules! format {
             }
 
             fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
-                Box::new(header::Open::new(Self::DIALECT, size, options))
+                Box::new(header::HeaderReader::new(Self::DIALECT, size, options))
             }
 
             fn stores(&self, data_type: &DataType) -> bool {

@@ -1,14 +1,15 @@
-//! Columns being written: raw bytes in memory until there are too many, then compressed segments in a temporary file.
+//! Buffers columns while they are written: uncompressed in memory up to a budget, then as compressed segments in a
+//! temporary file.
 //!
-//! A column must end up as one zlib stream, but rows arrive for all columns at once. A *part* collects raw bytes; when
-//! the writer's budget is used up, they are deflated as independent segments, each ended by a sync flush, so that
-//! segments can simply follow each other:
+//! A column must become one zlib stream, but rows arrive for all columns at once. A *part* collects uncompressed bytes;
+//! when the writer's budget is used up, they are deflated as independent segments, each ended by a sync flush, so that
+//! segments can be concatenated:
 //!
 //! ```text
 //! zlib header | segment | segment | ... | 03 00 (final empty block) | Adler-32 of all raw bytes
 //! ```
 //!
-//! A column that was never spilled becomes one plain stream. Nothing is compressed twice.
+//! A column that was never spilled becomes one ordinary stream. Nothing is compressed twice.
 
 use crate::zlib;
 use colkit_core::{Error, Result, Sink};
@@ -22,7 +23,7 @@ const SEGMENT: usize = 4 << 20;
 
 /// A run of a column's payload: values, or offsets, or the bytes of strings.
 #[derive(Default)]
-pub(crate) struct Part {
+pub(crate) struct ColumnBuffer {
     pub raw: Vec<u8>,
     spilled: Option<Spilled>,
 }
@@ -40,7 +41,7 @@ struct Extent {
     length: u64,
 }
 
-impl Part {
+impl ColumnBuffer {
     /// Memory it holds.
     pub fn memory(&self) -> usize {
         self.raw.capacity()
@@ -112,8 +113,13 @@ impl SpillFile {
     }
 
     /// Compresses the raw bytes of `parts` on all threads and moves them to the file.
-    pub fn spill<'a>(&mut self, parts: impl Iterator<Item = &'a mut Part>, level: u32, threads: usize) -> Result<()> {
-        let mut parts: Vec<&mut Part> = parts.filter(|p| !p.raw.is_empty()).collect();
+    pub fn spill<'a>(
+        &mut self,
+        parts: impl Iterator<Item = &'a mut ColumnBuffer>,
+        level: u32,
+        threads: usize,
+    ) -> Result<()> {
+        let mut parts: Vec<&mut ColumnBuffer> = parts.filter(|p| !p.raw.is_empty()).collect();
         let segments = parts.iter().enumerate().flat_map(|(i, p)| p.raw.chunks(SEGMENT).map(move |c| (i, c)));
         let segments: Vec<(usize, &[u8])> = segments.collect();
         let mut extents = Vec::with_capacity(segments.len());
@@ -215,7 +221,7 @@ fn zlib_header(level: u32) -> [u8; 2] {
 }
 
 /// Completes a column whose parts follow each other. Parts that were spilled must have no raw bytes left.
-pub(crate) fn finish(parts: Vec<Part>, level: u32) -> Result<Block> {
+pub(crate) fn finish(parts: Vec<ColumnBuffer>, level: u32) -> Result<Block> {
     if parts.iter().any(|p| p.spilled.is_some()) {
         let adler = parts.iter().fold(1, |a, p| combine_adler32(a, p.adler(), p.length()));
         let extents = parts.into_iter().map(|p| Segments(p.spilled.map_or(Vec::new(), |s| s.extents))).collect();
@@ -260,7 +266,7 @@ mod tests {
         let data: Vec<u8> = (0..9_000_000u32).map(|i| (i % 1000 / 7) as u8).collect();
         for level in [0, 1, 6, 9] {
             let mut spill = SpillFile::new(None);
-            let mut parts = [Part::default(), Part::default()];
+            let mut parts = [ColumnBuffer::default(), ColumnBuffer::default()];
             for (i, piece) in data.chunks(2_000_003).enumerate() {
                 parts[usize::from(i > 2)].raw.extend_from_slice(piece);
                 if i != 1 {

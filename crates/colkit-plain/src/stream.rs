@@ -1,6 +1,6 @@
-//! Decoding a column as its payload comes out of the inflater: a batch in memory, not the column.
+//! Decodes a column while it is inflated: one batch in memory, not the whole column.
 
-use crate::dialect::{Kind, Strings};
+use crate::dialect::{PlainType, StringLayout};
 use crate::header::Column;
 use crate::inflate::{InflateStream, ready};
 use crate::strings::{LengthPieces, OffsetStrings};
@@ -33,9 +33,9 @@ pub(crate) struct StreamedColumn {
 }
 
 enum Decoder {
-    Int32(Numbers<i32>),
-    Float64(Numbers<f64>),
-    Bool { bytes: Numbers<u8>, row: u64 },
+    Int32(FixedWidthDecoder<i32>),
+    Float64(FixedWidthDecoder<f64>),
+    Bool { bytes: FixedWidthDecoder<u8>, row: u64 },
     Offsets(OffsetStrings),
     Lengths(LengthPieces),
 }
@@ -43,7 +43,7 @@ enum Decoder {
 impl StreamedColumn {
     pub fn new(
         column: &Column,
-        strings: Strings,
+        strings: StringLayout,
         row_count: u64,
         rows: Range<u64>,
         size: BatchSize,
@@ -51,13 +51,15 @@ impl StreamedColumn {
     ) -> Self {
         let longest = limits.value_bytes;
         let decoder = match (column.kind, strings) {
-            (Kind::Int32, _) => Decoder::Int32(Numbers::starting_at(rows.start)),
-            (Kind::Float64, _) => Decoder::Float64(Numbers::starting_at(rows.start)),
-            (Kind::Bool, _) => Decoder::Bool { bytes: Numbers::starting_at(rows.start), row: rows.start },
-            (Kind::Text, Strings::Offsets) => {
+            (PlainType::Int32, _) => Decoder::Int32(FixedWidthDecoder::starting_at(rows.start)),
+            (PlainType::Float64, _) => Decoder::Float64(FixedWidthDecoder::starting_at(rows.start)),
+            (PlainType::Bool, _) => {
+                Decoder::Bool { bytes: FixedWidthDecoder::starting_at(rows.start), row: rows.start }
+            }
+            (PlainType::Text, StringLayout::Offsets) => {
                 Decoder::Offsets(OffsetStrings::new(row_count, rows.clone(), column.raw, longest))
             }
-            (Kind::Text, Strings::Lengths) => {
+            (PlainType::Text, StringLayout::Lengths) => {
                 Decoder::Lengths(LengthPieces::new(row_count, rows.start, column.raw, longest))
             }
         };
@@ -113,15 +115,15 @@ impl StreamedColumn {
 
 /// Passes over payload bytes.
 #[derive(Default)]
-pub(crate) struct Skip {
+pub(crate) struct SkipBytes {
     left: u64,
     scratch: Vec<u8>,
     filled: usize,
 }
 
-impl Skip {
+impl SkipBytes {
     pub fn bytes(left: u64) -> Self {
-        Skip { left, ..Skip::default() }
+        SkipBytes { left, ..SkipBytes::default() }
     }
 
     pub fn run(&mut self, inflate: &mut InflateStream) -> Result<Step<()>> {
@@ -131,22 +133,22 @@ impl Skip {
             }
             ready!(inflate.fill(&mut self.scratch, &mut self.filled)?);
             self.left -= self.filled as u64;
-            *self = Skip::bytes(self.left);
+            *self = SkipBytes::bytes(self.left);
         }
         Ok(Step::Ready(()))
     }
 }
 
 /// Fixed-width values, inflated straight into the array's own memory.
-struct Numbers<T> {
-    skip: Skip,
+struct FixedWidthDecoder<T> {
+    skip: SkipBytes,
     values: Vec<T>,
     filled: usize,
 }
 
-impl<T: bytemuck::Pod> Numbers<T> {
+impl<T: bytemuck::Pod> FixedWidthDecoder<T> {
     fn starting_at(row: u64) -> Self {
-        Numbers { skip: Skip::bytes(row * size_of::<T>() as u64), values: Vec::new(), filled: 0 }
+        FixedWidthDecoder { skip: SkipBytes::bytes(row * size_of::<T>() as u64), values: Vec::new(), filled: 0 }
     }
 
     fn next(&mut self, inflate: &mut InflateStream, rows: usize) -> Result<Step<Vec<T>>> {

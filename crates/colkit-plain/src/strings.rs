@@ -1,11 +1,11 @@
-//! String payloads, streamed.
+//! Streaming decoders for string payloads.
 //!
-//! With *offsets* the ends of all strings come first and are kept (4 bytes a row of the range read); the bytes then
-//! come out batch by batch, their number known in advance. With *lengths* each string says how long it is right
-//! before its bytes; a length is believed only as far as the payload's declared size allows.
+//! With *offsets*, the ends of all strings come first and are kept (4 bytes per row of the range read); the bytes
+//! follow batch by batch, their number known in advance. With *lengths*, each string is preceded by its length, which
+//! is checked against the declared size of the payload.
 
 use crate::inflate::{InflateStream, ready};
-use crate::stream::{PIECE, Skip};
+use crate::stream::{PIECE, SkipBytes};
 use arrow::array::StringArray;
 use arrow::buffer::{Buffer, OffsetBuffer};
 use colkit_core::{Error, Limits, Result, Step};
@@ -30,7 +30,7 @@ pub(crate) struct OffsetStrings {
     filled: usize,
     /// The offsets of `rows`, and one more.
     kept: Vec<u32>,
-    skip: Option<Skip>,
+    skip: Option<SkipBytes>,
     /// Strings given so far.
     given: usize,
     bytes: Vec<u8>,
@@ -96,7 +96,7 @@ impl OffsetStrings {
     pub fn next(&mut self, inflate: &mut InflateStream, rows: usize, bytes: usize) -> Result<Step<StringArray>> {
         ready!(self.read_offsets(inflate)?);
         let first_byte = self.kept.first().copied().unwrap_or_default();
-        ready!(self.skip.get_or_insert_with(|| Skip::bytes(first_byte.into())).run(inflate)?);
+        ready!(self.skip.get_or_insert_with(|| SkipBytes::bytes(first_byte.into())).run(inflate)?);
         let ends = self.kept.get(self.given..).unwrap_or_default();
         let first = ends.first().copied().unwrap_or_default();
         let limit = u64::from(first).saturating_add(bytes.min(LONGEST) as u64);

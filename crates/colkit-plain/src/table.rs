@@ -1,10 +1,9 @@
 //! An open `.gppcol`, `.cff` or `.colfile`.
 //!
-//! There is no random access inside a zlib stream, so the table is one split whose lanes are its columns. A column
-//! whose payload fits its share of the scan's memory is inflated whole, which is twice as fast; a larger one is
-//! streamed, batch by batch.
+//! A zlib stream has no random access, so the table is one split with a lane per column. A column that fits its share
+//! of the scan's memory is inflated whole, which is twice as fast; a larger one is streamed, batch by batch.
 
-use crate::dialect::{Dialect, FixedHeader, Kind, Strings};
+use crate::dialect::{Dialect, FixedHeader, PlainType, StringLayout};
 use crate::header::Column;
 use crate::inflate::STREAM_COST;
 use crate::stream::{BatchSize, StreamedColumn};
@@ -70,7 +69,7 @@ impl PlainTable {
         // Where the ends of all strings come before their bytes, those of the rows wanted are kept.
         let ends = rows.end.saturating_sub(rows.start).saturating_mul(4);
         let costs = streamed.map(|(_, c)| match (c.kind, self.dialect.strings) {
-            (Kind::Text, Strings::Offsets) => ends.saturating_add(STREAM_COST),
+            (PlainType::Text, StringLayout::Offsets) => ends.saturating_add(STREAM_COST),
             _ => STREAM_COST,
         });
         let cost = costs.fold(0, u64::saturating_add);
@@ -93,12 +92,12 @@ impl PlainTable {
     }
 }
 
-fn data_type(kind: Kind) -> DataType {
+fn data_type(kind: PlainType) -> DataType {
     match kind {
-        Kind::Int32 => DataType::Int32,
-        Kind::Float64 => DataType::Float64,
-        Kind::Text => DataType::Utf8,
-        Kind::Bool => DataType::Boolean,
+        PlainType::Int32 => DataType::Int32,
+        PlainType::Float64 => DataType::Float64,
+        PlainType::Text => DataType::Utf8,
+        PlainType::Bool => DataType::Boolean,
     }
 }
 
@@ -113,8 +112,8 @@ impl Table for PlainTable {
 
     fn properties(&self) -> Vec<(&'static str, String)> {
         let strings = match self.dialect.strings {
-            Strings::Offsets => "offsets, then bytes",
-            Strings::Lengths => "length and bytes, row by row",
+            StringLayout::Offsets => "offsets, then bytes",
+            StringLayout::Lengths => "length and bytes, row by row",
         };
         vec![("version", "1".into()), ("compression", "one zlib stream per column".into()), ("strings", strings.into())]
     }
@@ -241,7 +240,7 @@ fn next_slice(array: &ArrayRef, rows: &mut Range<u64>, size: BatchSize) -> Optio
 mod tests {
     //! Small columns are inflated whole, so the vectors would never be streamed; here they are.
 
-    use crate::header::Open;
+    use crate::header::HeaderReader;
     use crate::{Cff, Colm, Gpp};
     use arrow::datatypes::{DataType, SchemaRef};
     use bytes::Bytes;
@@ -251,9 +250,9 @@ mod tests {
     use std::sync::Arc;
 
     /// A format whose columns are all streamed.
-    struct Streamed(&'static crate::dialect::Dialect, Arc<dyn Format>);
+    struct StreamingFormat(&'static crate::dialect::Dialect, Arc<dyn Format>);
 
-    impl Format for Streamed {
+    impl Format for StreamingFormat {
         fn name(&self) -> &'static str {
             self.1.name()
         }
@@ -267,7 +266,7 @@ mod tests {
         }
 
         fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
-            let mut open = Open::new(self.0, size, options);
+            let mut open = HeaderReader::new(self.0, size, options);
             open.largest_whole = 0;
             Box::new(open)
         }
@@ -292,9 +291,9 @@ mod tests {
 
     fn streamed(path: &Path) -> Option<Arc<dyn Format>> {
         Some(match path.extension()?.to_str()? {
-            "gppcol" => Arc::new(Streamed(Gpp::DIALECT, Arc::new(Gpp))),
-            "cff" => Arc::new(Streamed(Cff::DIALECT, Arc::new(Cff))),
-            "colfile" => Arc::new(Streamed(Colm::DIALECT, Arc::new(Colm))),
+            "gppcol" => Arc::new(StreamingFormat(Gpp::DIALECT, Arc::new(Gpp))),
+            "cff" => Arc::new(StreamingFormat(Cff::DIALECT, Arc::new(Cff))),
+            "colfile" => Arc::new(StreamingFormat(Colm::DIALECT, Arc::new(Colm))),
             _ => return None,
         })
     }

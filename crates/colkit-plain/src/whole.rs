@@ -1,7 +1,7 @@
-//! Decoding a column whose payload fits into memory: inflated in one go, turned into arrays without a copy where the
-//! layouts agree.
+//! Decodes a column that fits into memory: inflated at once, and turned into arrays without a copy where the layouts
+//! agree.
 
-use crate::dialect::{Kind, Strings};
+use crate::dialect::{PlainType, StringLayout};
 use crate::header::Column;
 use crate::inflate::why_refused;
 use crate::stream::bools;
@@ -13,18 +13,18 @@ use colkit_core::{Error, Result};
 use std::sync::Arc;
 
 /// All values of a column, from its block.
-pub(crate) fn decode(column: &Column, strings: Strings, rows: usize, block: &[u8]) -> Result<ArrayRef> {
+pub(crate) fn decode(column: &Column, strings: StringLayout, rows: usize, block: &[u8]) -> Result<ArrayRef> {
     let raw = usize::try_from(column.raw).map_err(|_| Error::limit("a column", column.raw, usize::MAX))?;
     let payload = zlib::inflate(block, raw).map_err(|e| match e {
         InflateError::Refused => why_refused(column, block),
         InflateError::Memory => Error::limit("inflating the column", column.raw, "the memory there is"),
     })?;
     Ok(match (column.kind, strings) {
-        (Kind::Int32, _) => Arc::new(Int32Array::new(ScalarBuffer::new(payload, 0, rows), None)),
-        (Kind::Float64, _) => Arc::new(Float64Array::new(ScalarBuffer::new(payload, 0, rows), None)),
-        (Kind::Bool, _) => Arc::new(bools(&payload, 0)?),
-        (Kind::Text, Strings::Offsets) => Arc::new(offset_strings(&payload, rows)?),
-        (Kind::Text, Strings::Lengths) => {
+        (PlainType::Int32, _) => Arc::new(Int32Array::new(ScalarBuffer::new(payload, 0, rows), None)),
+        (PlainType::Float64, _) => Arc::new(Float64Array::new(ScalarBuffer::new(payload, 0, rows), None)),
+        (PlainType::Bool, _) => Arc::new(bools(&payload, 0)?),
+        (PlainType::Text, StringLayout::Offsets) => Arc::new(offset_strings(&payload, rows)?),
+        (PlainType::Text, StringLayout::Lengths) => {
             let mut strings = LengthStrings::new(rows as u64, 0, column.raw, u64::MAX);
             strings.read(&mut payload.as_slice(), rows, usize::MAX)?;
             strings.check_end()?;

@@ -1,11 +1,11 @@
-//! Writing: rows arrive, columns are collected, and at the end header and blocks go out in one sweep.
+//! The writer: collects columns, then writes header and blocks in one pass at the end.
 //!
-//! Nothing is written to the sink before the last row is known, so the sink need not seek and a failure leaves
-//! nothing behind. Memory is bounded by the budget; see `spill`.
+//! Nothing is written to the sink before the last row is known, so the sink need not seek and a failure leaves nothing
+//! behind. Memory is bounded by the budget; see `spill`.
 
-use crate::convert::{Conversion, Values};
-use crate::dialect::{Dialect, FixedHeader, Kind, Strings};
-use crate::spill::{self, Block, Part, SpillFile};
+use crate::convert::{ColumnConversion, PlainValues};
+use crate::dialect::{Dialect, FixedHeader, PlainType, StringLayout};
+use crate::spill::{self, Block, ColumnBuffer, SpillFile};
 use arrow::array::{Array, GenericStringArray, OffsetSizeTrait};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -33,9 +33,9 @@ pub(crate) struct PlainWriter {
 
 struct ColumnWriter {
     name: String,
-    conversion: Conversion,
-    /// Values; or with [`Strings::Offsets`] the offsets and then the bytes.
-    parts: Vec<Part>,
+    conversion: ColumnConversion,
+    /// Values; or with [`StringLayout::Offsets`] the offsets and then the bytes.
+    parts: Vec<ColumnBuffer>,
     /// Bytes of all strings so far.
     text: u64,
     filled: u64,
@@ -59,7 +59,7 @@ impl PlainWriter {
         let names = names(dialect, schema, options.rename_duplicates, &mut notes)?;
         let mut columns = Vec::with_capacity(names.len());
         for ((number, field), name) in schema.fields().iter().enumerate().zip(names) {
-            let conversion = Conversion::plan(field, number, dialect, options.types, options.nulls)?;
+            let conversion = ColumnConversion::plan(field, number, dialect, options.types, options.nulls)?;
             notes.extend(conversion.note(field.data_type()));
             columns.push(ColumnWriter::new(dialect, name, conversion));
         }
@@ -95,7 +95,7 @@ impl PlainWriter {
     /// What the columns take, and finishing them on so many threads: each has one in hand, joins its parts and compresses
     /// them. Blocks that are done take no more than the columns they replace.
     fn needed(&self, threads: usize) -> usize {
-        let held: usize = self.columns.iter().flat_map(|c| &c.parts).map(Part::memory).sum();
+        let held: usize = self.columns.iter().flat_map(|c| &c.parts).map(ColumnBuffer::memory).sum();
         let mut sizes: Vec<usize> = self.columns.iter().map(|c| c.parts.iter().map(|p| p.raw.len()).sum()).collect();
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         sizes.iter().take(threads).map(|size| size.saturating_mul(2)).fold(held, usize::saturating_add)
@@ -114,10 +114,10 @@ fn names(dialect: &Dialect, schema: &Schema, rename: bool, notes: &mut Vec<Strin
 }
 
 impl ColumnWriter {
-    fn new(dialect: &Dialect, name: String, conversion: Conversion) -> Self {
-        let mut parts = vec![Part::default()];
-        if conversion.kind == Kind::Text && dialect.strings == Strings::Offsets {
-            parts.push(Part::default());
+    fn new(dialect: &Dialect, name: String, conversion: ColumnConversion) -> Self {
+        let mut parts = vec![ColumnBuffer::default()];
+        if conversion.kind == PlainType::Text && dialect.strings == StringLayout::Offsets {
+            parts.push(ColumnBuffer::default());
         }
         let mut column = ColumnWriter { name, conversion, parts, text: 0, filled: 0 };
         if let [offsets, _] = column.parts.as_mut_slice() {
@@ -126,18 +126,18 @@ impl ColumnWriter {
         column
     }
 
-    fn append(&mut self, values: &Values, row: u64) -> Result<()> {
+    fn append(&mut self, values: &PlainValues, row: u64) -> Result<()> {
         match values {
-            Values::Int32(v) => self.append_raw(bytemuck::cast_slice(v.values())),
-            Values::Float64(v) => self.append_raw(bytemuck::cast_slice(v.values())),
-            Values::Bool(v) => {
+            PlainValues::Int32(v) => self.append_raw(bytemuck::cast_slice(v.values())),
+            PlainValues::Float64(v) => self.append_raw(bytemuck::cast_slice(v.values())),
+            PlainValues::Bool(v) => {
                 if let Some(part) = self.parts.first_mut() {
                     part.make_room(v.len());
                     part.raw.extend(v.values().iter().map(u8::from));
                 }
             }
-            Values::Text(v) => self.append_text(v, row)?,
-            Values::LargeText(v) => self.append_text(v, row)?,
+            PlainValues::Text(v) => self.append_text(v, row)?,
+            PlainValues::LargeText(v) => self.append_text(v, row)?,
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl ColumnWriter {
     }
 
     fn raw_length(&self) -> u64 {
-        self.parts.iter().map(Part::length).sum()
+        self.parts.iter().map(ColumnBuffer::length).sum()
     }
 }
 
@@ -233,7 +233,7 @@ impl TableWriter for PlainWriter {
 
     fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
         // Columns that are in the spill file already get their last segment; the others become plain streams.
-        let started = self.columns.iter_mut().filter(|c| c.parts.iter().any(Part::is_spilled));
+        let started = self.columns.iter_mut().filter(|c| c.parts.iter().any(ColumnBuffer::is_spilled));
         self.spill.spill(started.flat_map(|c| &mut c.parts), self.level, self.threads)?;
 
         let fits = |threads: &usize| self.needed(*threads) <= self.budget;
@@ -261,9 +261,14 @@ impl TableWriter for PlainWriter {
 }
 
 /// The header for blocks that follow it and each other directly.
-fn encode_header(dialect: &Dialect, rows: u64, entries: &[(u64, Kind, String)], blocks: &[Block]) -> Result<Vec<u8>> {
+fn encode_header(
+    dialect: &Dialect,
+    rows: u64,
+    entries: &[(u64, PlainType, String)],
+    blocks: &[Block],
+) -> Result<Vec<u8>> {
     let metadata = dialect.fixed as u64;
-    let length = |(_, _, name): &(u64, Kind, String)| (dialect.entry() + name.len()) as u64;
+    let length = |(_, _, name): &(u64, PlainType, String)| (dialect.entry() + name.len()) as u64;
     let data = metadata + entries.iter().map(length).sum::<u64>();
     let columns = u32::try_from(entries.len())
         .map_err(|_| Error::data("bad_column_count", format!("{} columns are too many", entries.len())))?;

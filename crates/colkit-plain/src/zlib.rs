@@ -1,9 +1,9 @@
-//! libdeflate, behind three safe functions over whole buffers.
+//! libdeflate, behind three safe functions on whole buffers.
 //!
-//! It inflates about twice as fast as any stream decoder. The crate `libdeflater` does not tell how much input a
-//! stream took, which is needed to refuse bytes behind it, and fills its output with zeros first; so this module
-//! calls the C functions itself. All `unsafe` of the crate is here: each call passes a pointer and the length of the
-//! allocation behind it.
+//! It inflates about twice as fast as any streaming decoder. The crate `libdeflater` does not report how much input a
+//! stream used, which is needed to reject trailing bytes, and zeroes its output first; so this module calls the C
+//! functions itself. All `unsafe` code of the crate is here: each call passes a pointer and the length of its
+//! allocation.
 #![expect(unsafe_code, reason = "calls into libdeflate; see above")]
 
 use arrow::buffer::Buffer;

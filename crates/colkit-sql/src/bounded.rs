@@ -1,7 +1,7 @@
-//! Functions whose result can be far larger than what they are given: a few digits in a query must not take all memory.
+//! Functions whose result can be far larger than their arguments: a few digits in a query must not use up all memory.
 //!
-//! Each is the function of the same name with a look at its arguments before: if the rows of one batch would need more than
-//! a share of the memory, that is an error and nothing has been reserved.
+//! Each wraps the function of the same name and checks its arguments first: if the rows of one batch would need more
+//! than a share of the memory, that is an error, before anything is allocated.
 
 use crate::error::told;
 use arrow::array::{Array, ArrayRef, AsArray, LargeStringArray};

@@ -1,4 +1,4 @@
-//! Errors on their way from colkit to DataFusion and back.
+//! Converts errors between colkit and DataFusion.
 
 use colkit::{Class, Error};
 use datafusion::error::DataFusionError;

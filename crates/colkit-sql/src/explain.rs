@@ -1,4 +1,4 @@
-//! What a query planned to read of each table, and what it read.
+//! Reports what a query planned to read from each table, and what it read.
 
 use crate::metrics::names;
 use crate::source::ColkitSource;

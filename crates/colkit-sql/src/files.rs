@@ -1,4 +1,4 @@
-//! Which files a query is about: what it reads must not be what its answer is written to.
+//! Finds the files that a query reads, which its output must not overwrite.
 
 use crate::table::ColkitTable;
 use datafusion::catalog::TableProvider;

@@ -1,4 +1,4 @@
-//! Our formats as DataFusion knows formats: schemas and statistics of files, and how to scan them.
+//! colkit's formats as DataFusion file formats: schemas and statistics of files, and how to scan them.
 
 use crate::error::told;
 use crate::source::ColkitSource;

@@ -1,7 +1,7 @@
-//! Joins that only ask whether there is a match: `IN`, `EXISTS`, `INTERSECT`, `EXCEPT`.
+//! Semi and anti joins: `IN`, `EXISTS`, `INTERSECT`, `EXCEPT`.
 //!
-//! DataFusion finds every pair of matching rows even where one is enough: with few distinct keys, a number of pairs that grows
-//! with the square of the rows. Where each key is there once, there is at most one pair for each row.
+//! DataFusion finds every pair of matching rows even where one is enough: with few distinct keys, the number of pairs
+//! grows quadratically. Deduplicating the keys first leaves at most one pair per row.
 
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, Dependency, JoinType};

@@ -1,25 +1,25 @@
-//! SQL over columnar files: colkit's formats as tables of [DataFusion](datafusion).
+//! SQL over columnar files: colkit's formats as [DataFusion](datafusion) tables.
 //!
 //! ```text
-//! session     sessions that know our formats and stores; names of files as tables
-//! statements  from text to statements, within limits
-//! table       the files behind a name
+//! session     sessions that know colkit's formats and stores; file names as tables
+//! statements  parses text into statements, within limits
+//! table       the files behind a table name
 //! format      schemas and statistics of files, for planning
-//! source      what is pushed down: columns, filters
-//! opener      reading the splits that belong to a partition
-//! prune       filters as conditions that rule out splits
-//! literals    numbers, dates and times that are compared as they are written
-//! lists       lists of values, with nulls as SQL means them
+//! source      projection and filter pushdown
+//! opener      reads the splits of a partition
+//! prune       translates filters to predicates that prune splits
+//! literals    exact comparison with numbers, dates and times
+//! lists       IN lists with SQL's null semantics
 //! sum         sums that do not wrap around
-//! joins       semi and anti joins, without work that grows with the square of the rows
-//! bounded     functions whose results could take all memory
-//! tables      files that are open
-//! files       which files a query is about
+//! joins       semi and anti joins without quadratic cost
+//! bounded     functions whose results could use up all memory
+//! tables      cache of open files
+//! files       the files that a query reads
 //! explain     what a query planned to read and what it read
 //! ```
 //!
-//! [`ColkitSession::with_colkit`] adds all of this to anybody's `SessionContext`; [`Sessions`] starts one with memory limit,
-//! spilling and stores by URL.
+//! [`ColkitSession::with_colkit`] adds colkit's tables to any `SessionContext`; [`Sessions`] creates one with a memory
+//! limit, spilling and object stores.
 
 #![forbid(unsafe_code)]
 

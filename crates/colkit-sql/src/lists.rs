@@ -1,9 +1,9 @@
-//! Lists of values, as in `x IN (1, 2)`, made such that the engine cannot get them wrong.
+//! Rewrites `IN` lists so that the optimizer preserves their null semantics.
 //!
-//! The engine brings lists on the same column together. It takes `x NOT IN (1) OR x NOT IN (2)` for true and
-//! `x IN (1) AND x IN (2)` for false, even where `x` is null and neither is known, and a null in a list for a value like any
-//! other. So nulls are taken out of lists here, and lists that meet are brought together before it sees them. For that, `NOT`
-//! goes to where the lists are, as the engine would move it later.
+//! DataFusion merges lists on the same column. It simplifies `x NOT IN (1) OR x NOT IN (2)` to true and `x IN (1) AND x
+//! IN (2)` to false, even if `x` is null and the result is unknown, and treats a null in a list like any other value.
+//! So nulls are removed from lists here, and lists on the same column are merged before the optimizer sees them. For
+//! that, `NOT` is pushed down to the lists, as the optimizer would do later.
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;

@@ -1,8 +1,8 @@
-//! Numbers, dates and times in SQL mean what is written.
+//! Numbers, dates and times in SQL are compared exactly as written.
 //!
-//! Numbers without an exponent are decimals, those with one are floating point numbers. In a comparison with a column a
-//! literal is bound to the column's type as in colkit's own conditions: exactly, whether the column can hold it or not.
-//! DataFusion would bring both to a type that is meant to hold either, or cut the literal to the column's.
+//! Numbers without an exponent are decimals, those with one are floats. In a comparison with a column, a literal is
+//! bound to the column's type as in colkit's own predicates: exactly, even if the type cannot hold it. DataFusion would
+//! coerce both to a common type, or cast the literal to the column's.
 
 use crate::lists::{bring_together, denied, known, without_nulls};
 use colkit::{Comparison, Decimal, Op, Value};

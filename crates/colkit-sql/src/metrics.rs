@@ -1,4 +1,4 @@
-//! What a scan planned to read and what it read, for `EXPLAIN ANALYZE` and [`explain`](crate::explain).
+//! Scan metrics, planned and actual, for `EXPLAIN ANALYZE` and [`explain`](crate::explain).
 
 use colkit::{ReadCount, Split, coalesce};
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};

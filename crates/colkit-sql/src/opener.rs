@@ -1,8 +1,8 @@
-//! Reading one file, or the part of it that belongs to a partition.
+//! Reads one file, or the part of it that belongs to a partition.
 //!
-//! DataFusion cuts large files into byte ranges. Here a range stands for the splits whose first row lies in it, if the rows
-//! of the file are thought of as spread evenly over its bytes: which rows those are depends on the file, the columns and
-//! the range alone, never on a filter, so that every row is read by exactly one partition.
+//! DataFusion divides large files into byte ranges. A range stands for the splits whose first row lies in it, with the
+//! rows spread evenly over the bytes: which rows these are depends only on the file, the columns and the range, never
+//! on a filter, so that every row is read by exactly one partition.
 
 use crate::error::{plain, told};
 use crate::metrics::ReadMetrics;

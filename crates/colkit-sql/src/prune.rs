@@ -1,8 +1,8 @@
-//! From a filter of DataFusion to a condition that colkit's formats can prune by.
+//! Translates a DataFusion filter to a predicate that colkit's formats can prune by.
 //!
-//! The condition need not say all that the filter says: it must only hold for every row for which the filter holds. What
-//! has no counterpart is left out of an `AND` and gives up an `OR`. The filter itself is evaluated on the rows that are
-//! read, so nothing here decides about a single row.
+//! The predicate may be weaker than the filter: it must be true for every row for which the filter is. Expressions
+//! without a counterpart are dropped from an `AND` and void an `OR`. The filter itself is evaluated on the rows that
+//! are read, so nothing here decides about a single row.
 
 use arrow::datatypes::{DataType, Schema};
 use colkit::{BoundPredicate, Op};

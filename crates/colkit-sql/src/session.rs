@@ -1,4 +1,4 @@
-//! Sessions that know our formats, by name and by content, and stores by URL.
+//! Sessions that know colkit's formats, by name and by content, and object stores by URL.
 
 use crate::bounded::bound;
 use crate::error::told;

@@ -1,4 +1,4 @@
-//! How DataFusion reads our files: columns and filters are pushed down to here, and the parts of a file handed out.
+//! The file source for DataFusion: accepts projections and filters, and opens the parts of a file.
 
 use crate::metrics::ReadMetrics;
 use crate::opener::Opener;

@@ -1,7 +1,7 @@
-//! From text to statements that can be planned: within limits, and without clauses that would be ignored.
+//! Parses text into statements that can be planned: within limits, and without clauses that would be ignored.
 //!
-//! The parser and the planner walk the tree of a statement by recursion, and forget it by recursion too. How deep that tree
-//! can be is found out from the tokens, before there is a tree.
+//! The parser and the planner recurse over the syntax tree, and so does dropping it. The depth of the tree is bounded
+//! from the tokens, before there is a tree.
 
 use datafusion::common::config::Dialect;
 use datafusion::error::{DataFusionError, Result};

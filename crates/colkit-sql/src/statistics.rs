@@ -1,4 +1,4 @@
-//! What a file says about itself, as DataFusion wants to hear it.
+//! Converts a file's statistics to DataFusion's.
 
 use crate::tables::OpenTable;
 use arrow::datatypes::{DataType, Schema, TimeUnit};

@@ -1,7 +1,7 @@
-//! `sum` that does not wrap around.
+//! A `sum` that does not wrap around.
 //!
-//! DataFusion adds 64-bit integers in 64 bits and wraps. Here they are added in 128, where no table is long enough to
-//! overflow, and what does not fit the result's type in the end is an error.
+//! DataFusion adds 64-bit integers in 64 bits and wraps. Here they are added in 128 bits, which no table is long enough
+//! to overflow; a result that does not fit its type is an error.
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Int64Type, UInt64Type};

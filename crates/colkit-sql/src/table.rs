@@ -1,4 +1,4 @@
-//! Files as tables: a file, several, a pattern, a folder or a URL.
+//! Files as tables: one file, several, a glob pattern, a directory or a URL.
 
 use crate::error::told;
 use crate::format::ColkitFormat;

@@ -1,4 +1,4 @@
-//! Open files, each opened once however many partitions and queries read it.
+//! A cache of open files: each is opened once for all partitions and queries that read it.
 
 use crate::error::told;
 use arrow::datatypes::{DataType, SchemaRef};

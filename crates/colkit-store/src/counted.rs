@@ -1,4 +1,4 @@
-//! A store that counts what is asked of it.
+//! An object store wrapper that counts requests.
 
 use bytes::Bytes;
 use object_store::path::Path;

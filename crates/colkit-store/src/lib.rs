@@ -1,16 +1,16 @@
-//! Files in object stores, wherever a path could stand: `s3://`, `gs://`, `az://`, `http://`, `https://` and `file://`.
+//! Files in object stores: `s3://`, `gs://`, `az://`, `http://`, `https://` and `file://` URLs in place of paths.
 //!
 //! ```text
-//! counted what was asked of a store
-//! patient how long a store may take
-//! stores  from a URL to its store, with the credentials of the environment; one store per bucket or host
-//! object  one object as a source of bytes: range requests, those that lie close together in one
-//! upload  one object as a sink: in parts, visible only when complete
+//! stores   resolves a URL to its store, with credentials from the environment; one store per bucket or host
+//! object   an object as a source: range requests, adjacent ranges merged
+//! upload   an object as a sink: multipart upload, visible only when complete
+//! counted  counts requests
+//! patient  time limits
 //! ```
 //!
-//! Reads and writes here are blocking, as [`Source`](colkit_core::Source) and [`Sink`](colkit_core::Sink) are; a small
-//! runtime of this crate's own does the waiting. They may be called inside of an async runtime, and then block one of its
-//! threads. Async programs use the stores with [`Remote`](colkit_core::drive::store::Remote) instead.
+//! Reads and writes here are blocking, like [`Source`](colkit_core::Source) and [`Sink`](colkit_core::Sink); an
+//! internal runtime does the waiting. They may be called inside an async runtime, and then block one of its threads.
+//! Async programs should use [`Remote`](colkit_core::drive::store::Remote) instead.
 
 #![forbid(unsafe_code)]
 

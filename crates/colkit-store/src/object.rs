@@ -1,4 +1,4 @@
-//! One object as a source of bytes.
+//! An object as a source of bytes.
 
 use crate::{Location, wait};
 use bytes::Bytes;

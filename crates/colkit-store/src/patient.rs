@@ -1,4 +1,4 @@
-//! A store that is not waited for without end.
+//! An object store wrapper with time limits.
 
 use bytes::Bytes;
 use futures::stream::{BoxStream, StreamExt};

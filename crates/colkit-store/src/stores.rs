@@ -1,4 +1,4 @@
-//! From a URL to its store.
+//! Resolves URLs to object stores.
 
 use crate::counted::{Counted, StoreCount};
 use crate::failed;

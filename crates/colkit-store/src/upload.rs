@@ -1,4 +1,4 @@
-//! One object as a sink.
+//! An object as a sink.
 
 use crate::{Location, failed, wait};
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! Servers that misbehave as real ones do: objects that change, sizes that are wrong, answers that never end.
+//! Servers that misbehave as real ones do: objects that change, wrong sizes, responses that never end.
 
 use super::{Result, Server};
 use axum::Router;

@@ -1,5 +1,5 @@
-//! Servers on loopback for tests: an S3-compatible one and an HTTP server with ranges, both over a folder, and some that
-//! misbehave; all with a log of what was asked of them.
+//! Loopback servers for tests: an S3-compatible one and an HTTP server with range requests, both serving a directory,
+//! and some that misbehave. All of them log the requests they receive.
 
 #![forbid(unsafe_code)]
 

@@ -1,56 +1,56 @@
-//! What can be asked of Lance files when they are written.
+//! Options for writing Lance files.
 
 use crate::human::parse_size;
 use clap::{Args, ValueEnum};
 use colkit::lance::{Prefer, Version, Writing};
 
-/// How Lance files are written.
+/// Options for writing Lance files.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Writing Lance")]
 pub struct LanceArgs {
-    /// Lance: what encodings are chosen for [default: balance]
-    #[arg(long, value_name = "WHAT")]
+    /// What to optimise encodings for [default: balance]
+    #[arg(long, value_name = "GOAL")]
     pub prefer: Option<PreferArg>,
-    /// Lance: version of the file [default: 2.1, and 2.2 with --prefer size]
+    /// File format version [default: 2.1, or 2.2 with --prefer size]
     #[arg(long, value_name = "VERSION")]
     pub lance_version: Option<VersionArg>,
-    /// Lance: columns that get a bloom filter, so that = and in skip rows; may be given several times
+    /// Columns to write bloom filters for, so that = and in can skip rows; may be repeated
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub bloom: Vec<String>,
-    /// Lance: bytes of a page before encoding [default: 8M, less if memory is short]
+    /// Page size before encoding [default: 8M, less if --memory is small]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub page_size: Option<u64>,
 }
 
-/// What encodings are chosen for.
+/// What to optimise encodings for.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreferArg {
-    /// Small, and quick to write, scan and take rows from
+    /// Small files that are fast to write, scan and take rows from
     Balance,
-    /// As small as can be
+    /// Smallest files
     Size,
-    /// Quick to write and scan
+    /// Fastest writes and scans
     Speed,
-    /// Single rows: nothing is unpacked as a whole
+    /// Fastest access to single rows: no block compression
     RandomAccess,
 }
 
-/// Versions that can be written.
+/// File format versions that can be written.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionArg {
-    /// For old readers: no nulls in structs, little compression
+    /// For old readers: no null structs, little compression
     #[value(name = "2.0")]
     V2_0,
     /// Read by Lance 0.38 and later
     #[value(name = "2.1")]
     V2_1,
-    /// Read by Lance 4.0 and later; has maps
+    /// Read by Lance 4.0 and later; supports maps
     #[value(name = "2.2")]
     V2_2,
 }
 
 impl LanceArgs {
-    /// What is asked for, if anything is.
+    /// The write options, if any was given.
     pub fn writing(&self) -> Option<Writing> {
         let asked =
             self.prefer.is_some() || self.lance_version.is_some() || self.page_size.is_some() || !self.bloom.is_empty();

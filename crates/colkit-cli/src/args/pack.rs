@@ -1,4 +1,4 @@
-//! What can be typed after `pack` and `unpack`.
+//! Arguments of `pack` and `unpack`.
 
 use super::{ForceArgs, LimitArgs, ScriptArgs};
 use crate::human::parse_size;
@@ -13,11 +13,11 @@ pub const PACK_HELP: &str = "Examples:
   colkit pack logs/ logs.at1
   zcat trades.csv.gz | colkit pack - - > trades.at1
 
-Without a name for the output, .at1 is appended to that of the input. Several inputs, or a folder, make a
-bundle, which keeps names, contents, permissions and times of files and folders, empty folders too. What
-it cannot hold (links, FIFOs, sockets, devices) is named and refused, unless --lossy allows it. Tables and
-JSON lines are packed so that they can be queried; --smallest gives that up for size. The output appears
-only after it has been restored and found equal to the input.";
+Without an output name, .at1 is appended to the input name. Several inputs or a directory make a
+bundle, which keeps the names, contents, permissions and modification times of files and directories.
+Symbolic and hard links, FIFOs, sockets and devices are refused unless --lossy is given. Tables and
+NDJSON are packed so that they can be queried; --smallest trades that for size. The output appears
+only after it has been restored and compared with the input.";
 
 pub const UNPACK_HELP: &str = "Examples:
   colkit unpack trades.csv.at1
@@ -28,47 +28,47 @@ pub const UNPACK_HELP: &str = "Examples:
   colkit unpack logs.at1 2024/may.log 2024/june.log
   colkit unpack logs.at1 --out - 2024/may.log | head
 
-Without a name for the output, .at1 is taken off that of the input. A bundle becomes a folder. After the
-file come names of entries or folders in the bundle, to restore only these; a first word that is none is
-the output. Files appear only after their SHA-256 has been compared with the original's; standard output
-cannot wait for that. A damaged entry is named, and the others are restored; the exit code is then 1.
-With --force files in a folder that is there are replaced, after it was checked that all can be; links in
-it are not followed.";
+Without an output name, .at1 is removed from the input name. A bundle becomes a directory. To restore
+part of a bundle, name its entries or directories after the file; if the first name is not in the bundle,
+it is the output. Files appear only after their SHA-256 has been verified, except on stdout, which is
+written as it is decoded. A damaged entry is reported, the others are restored, and the exit code is 1.
+With --force, files in an existing directory are replaced once colkit knows that all can be; symbolic
+links in it are never followed.";
 
 /// `pack`.
 #[derive(Args, Debug)]
 pub struct PackArgs {
-    /// Files or folders to pack; the last one is the output if its name ends with .at1, or is -
+    /// Files or directories to pack; the last one is the output if it ends with .at1 or is -
     #[arg(required = true, num_args = 1.., value_name = "IN... [OUT.at1]")]
     pub files: Vec<PathBuf>,
-    /// Codec, instead of finding the best: ssh, json, osm, log, columnar, vcf, jsondoc, qcolumnar, qjson, dicom, embed, qjson2, raw
+    /// Codec [default: the best one]: ssh, json, osm, log, columnar, vcf, jsondoc, qcolumnar, qjson, dicom, embed, qjson2, raw
     #[arg(long, value_name = "NAME", value_parser = parse_codec, conflicts_with_all = ["queryable", "smallest"])]
     pub codec: Option<Codec>,
-    /// Keep tables and JSON lines readable in parts [default]
+    /// Keep tables and NDJSON queryable [default]
     #[arg(long, conflicts_with = "smallest")]
     pub queryable: bool,
-    /// Only size matters
+    /// Optimise for size only
     #[arg(long)]
     pub smallest: bool,
-    /// Be fast: zstd only
+    /// Pack quickly: zstd only
     #[arg(long, conflicts_with = "best")]
     pub fast: bool,
-    /// Take as long as it takes: xz at its most thorough
+    /// Pack as small as possible: xz at its highest level
     #[arg(long)]
     pub best: bool,
-    /// Write frames, which can be restored one by one; long files are written so anyway, unless they are queryable
+    /// Write independent frames; this is the default for long files that are not queryable
     #[arg(long)]
     pub stream: bool,
-    /// Pack a folder although a bundle cannot hold all of it: links to files become files, other links, FIFOs, sockets and
-    /// devices are left out; each is told
+    /// Pack a directory even if a bundle cannot hold all of it: links to files become files; other links, FIFOs, sockets
+    /// and devices are skipped; each is reported
     #[arg(long)]
     pub lossy: bool,
     #[command(flatten)]
     pub force: ForceArgs,
-    /// Memory to use, roughly
+    /// Approximate maximum memory to use
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
     pub memory: u64,
-    /// Threads to use [default: all]; the output does not depend on it
+    /// Number of threads [default: all cores]; does not affect the output
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -78,26 +78,26 @@ pub struct PackArgs {
 /// `unpack`.
 #[derive(Args, Debug)]
 pub struct UnpackArgs {
-    /// The file to restore
+    /// AT-1 file to restore
     pub file: PathBuf,
-    /// Where to restore it to: a file, - for standard output, a folder for a bundle; then entries of the bundle, if not all
+    /// Output file, directory (for a bundle) or - for stdout, then the bundle entries to restore [default: all]
     #[arg(value_name = "OUT | NAME")]
     pub words: Vec<PathBuf>,
-    /// Where to restore it to; all words after the file are then names of entries
+    /// Output file, directory or - for stdout; all other names are then bundle entries
     #[arg(long, value_name = "OUT")]
     pub out: Option<PathBuf>,
-    /// List what is in it, and restore nothing
+    /// List the entries of a bundle without restoring them
     #[arg(long)]
     pub list: bool,
-    /// Do not compare the SHA-256 of what is restored
+    /// Do not verify the SHA-256 of restored files
     #[arg(long)]
     pub no_verify: bool,
     #[command(flatten)]
     pub force: ForceArgs,
-    /// Memory to use at most
+    /// Maximum memory to use
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
     pub memory: u64,
-    /// Threads to use [default: all]
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `sql`.
+//! Arguments of `sql`.
 
 use super::{PrintArgs, ReadingArgs, ScriptArgs};
 use clap::Args;
@@ -14,27 +14,28 @@ Examples:
   colkit sql -f report.sql --as ndjson
   colkit sql
 
-Without a query and on a terminal this is a shell; .help says what it knows. A table is a name in single quotes: a file of any format, a pattern, a folder, a URL, or - for
-standard input. Double quotes are for names of columns. The SQL is that of Apache DataFusion.";
+A table is a name in single quotes: a file of any format, a glob pattern, a directory, a URL, or - for
+stdin. Double quotes are for column names. The dialect is that of Apache DataFusion. Without a query,
+colkit starts an interactive shell on a terminal and otherwise reads statements from stdin.";
 
 /// `sql`.
 #[derive(Args, Debug)]
 pub struct SqlArgs {
-    /// The query, or several with ; between them; without one and on a terminal, a shell
+    /// One or more SQL statements, separated by semicolons
     #[arg(value_name = "QUERY")]
     pub query: Option<String>,
-    /// Run the statements of this file
+    /// Read statements from FILE
     #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "query")]
     pub file: Option<PathBuf>,
-    /// Call a file, pattern, folder or URL by a name; may be given several times
+    /// Register a file, glob pattern, directory or URL as a table; may be repeated
     #[arg(long = "table", value_name = "NAME=PATH")]
     pub tables: Vec<String>,
-    /// Where to put what does not fit into --memory [default: the system's folder for temporary files]
-    #[arg(long, value_name = "FOLDER")]
+    /// Directory for data that does not fit into --memory [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR")]
     pub spill_dir: Option<PathBuf>,
     #[command(flatten)]
     pub print: PrintArgs,
-    /// Overwrite the output of --out and COPY if it is there; without this, that is refused
+    /// Overwrite the output of --out or COPY if it exists
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]

@@ -1,7 +1,7 @@
-//! Rows in a format of the registry, for reading by eye or by other programs.
+//! Prints rows in a text format of the registry, or writes them to a file in any format.
 //!
-//! Printing must not fail for what text cannot hold: nulls become empty cells, names that repeat are numbered, nested
-//! values are printed as JSON. What was changed is said in the notes.
+//! Printing must not fail for values that the text format cannot represent: nulls become empty cells, duplicate names are
+//! numbered, nested values become JSON. Changes are reported in the notes.
 
 use super::RowPrinter;
 use crate::args::FitArgs;
@@ -54,7 +54,7 @@ impl RowPrinter for FormatPrinter {
     }
 }
 
-/// Rows in a format that carries types: a table, not a picture of one, so nothing is changed to make it fit unless asked.
+/// Writes rows in a typed format. Nothing is converted to make it fit unless requested.
 pub struct NativePrinter(Box<dyn TableWriter>);
 
 impl NativePrinter {
@@ -81,7 +81,7 @@ impl RowPrinter for NativePrinter {
     }
 }
 
-/// The type of the values where runs of them are stored.
+/// The value type of a run-end encoded column, or the type itself.
 fn without_runs(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::RunEndEncoded(_, values) => without_runs(values.data_type()),

@@ -7,7 +7,7 @@
 //!
 //! The rows are streamed; the counts come last because only then are they known.
 
-use super::{RowPrinter, Subject};
+use super::{RowPrinter, RowSource};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::json::encoder;
@@ -16,13 +16,13 @@ use serde_json::json;
 
 pub struct DocumentPrinter {
     sink: Box<dyn Sink>,
-    subject: Subject,
+    subject: RowSource,
     rows: u64,
     buffer: Vec<u8>,
 }
 
 impl DocumentPrinter {
-    pub fn new(schema: &SchemaRef, mut sink: Box<dyn Sink>, subject: Subject) -> Result<Self> {
+    pub fn new(schema: &SchemaRef, mut sink: Box<dyn Sink>, subject: RowSource) -> Result<Self> {
         let columns = schema.fields().iter().map(|f| json!({"name": f.name(), "type": type_name(f.data_type())}));
         let columns: Vec<_> = columns.collect();
         sink.write(format!("{{\"columns\":{},\"rows\":[", json!(columns)).as_bytes())?;

@@ -1,4 +1,4 @@
-//! Printing rows in one of several shapes, to standard output or to a file that appears when it is complete.
+//! Prints rows in one of several output formats, to stdout or to a file that appears when it is complete.
 
 mod arrow_stream;
 mod format;
@@ -18,39 +18,39 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Takes the rows of a table, then what there is to say about them.
+/// Prints the rows of a table.
 pub trait RowPrinter {
     /// Prints a batch.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
-    /// Prints what comes after the rows and makes the output visible. Returns notes for the user.
+    /// Prints the end of the output and commits it. Returns notes for the user.
     fn finish(self: Box<Self>) -> Result<Vec<String>>;
 }
 
-/// How rows are to be printed, and where.
-pub struct Printing {
+/// Where rows are printed to, and in which format.
+pub struct RowOutput {
     shape: Shape,
     out: Option<PathBuf>,
     existing: Existing,
     fit: FitArgs,
 }
 
-/// What the rows are of.
-pub struct Subject {
+/// Where the rows come from.
+pub struct RowSource {
     /// The paths and URLs they are read from, which must not be written to.
     pub inputs: Vec<PathBuf>,
-    /// What reading them cost, asked for after the last row.
-    pub cost: Cost,
+    /// What reading them cost; called after the last row.
+    pub cost: ReadCost,
 }
 
 /// What reading something cost.
-type Cost = Box<dyn Fn() -> Vec<(&'static str, serde_json::Value)>>;
+type ReadCost = Box<dyn Fn() -> Vec<(&'static str, serde_json::Value)>>;
 
-impl Subject {
-    /// Rows of nothing that was read.
+impl RowSource {
+    /// Rows that are not read from a file.
     #[cfg(feature = "sql")]
     pub fn nothing() -> Self {
-        Subject { inputs: Vec::new(), cost: Box::new(Vec::new) }
+        RowSource { inputs: Vec::new(), cost: Box::new(Vec::new) }
     }
 
     /// The rows of a file.
@@ -64,7 +64,7 @@ impl Subject {
                 ("file_bytes", input.size().into()),
             ]
         };
-        Subject { inputs: file.input().place().map(Path::to_path_buf).into_iter().collect(), cost: Box::new(cost) }
+        RowSource { inputs: file.input().place().map(Path::to_path_buf).into_iter().collect(), cost: Box::new(cost) }
     }
 }
 
@@ -78,7 +78,7 @@ enum Shape {
     JsonDocument,
 }
 
-impl Printing {
+impl RowOutput {
     /// What the arguments mean: `--json` is a document with the rows in it, a file name may say the shape, and
     /// otherwise people on a terminal get a table and programs get CSV.
     pub fn new(args: &PrintArgs, existing: Existing, json: bool, io: &Io) -> Result<Self> {
@@ -99,11 +99,11 @@ impl Printing {
             (None, None) if io.stdout.width.is_some() => Shape::Table,
             (None, None) => Shape::Text("csv"),
         };
-        // Much may have to be done before the first row: that should not be in vain.
+        // Checked before reading starts, which may take long.
         if let Some(path) = &out {
             check_target(path, existing)?;
         }
-        Ok(Printing { shape, out, existing, fit: args.fit })
+        Ok(RowOutput { shape, out, existing, fit: args.fit })
     }
 
     /// Rows in the format of this name, to a file.
@@ -111,7 +111,7 @@ impl Printing {
     pub fn to(path: &Path, format: &str, existing: Existing, fit: FitArgs) -> Result<Self> {
         let format = target_format(&Registry::default(), Some(format), Some(path), "STORED AS")?;
         check_target(path, existing)?;
-        Ok(Printing { shape: Shape::of(format), out: Some(path.to_path_buf()), existing, fit })
+        Ok(RowOutput { shape: Shape::of(format), out: Some(path.to_path_buf()), existing, fit })
     }
 
     /// Whether rows go to a file.
@@ -121,9 +121,9 @@ impl Printing {
     }
 
     /// Starts printing rows of this schema.
-    pub fn start(&self, schema: &SchemaRef, subject: Subject, io: &Io, memory: u64) -> Result<Box<dyn RowPrinter>> {
+    pub fn start(&self, schema: &SchemaRef, subject: RowSource, io: &Io, memory: u64) -> Result<Box<dyn RowPrinter>> {
         let (sink, width): (Box<dyn Sink>, _) = match &self.out {
-            None if self.shape.is_said() => (Box::new(StreamSink(io.stdout.clone())), io.stdout.width),
+            None if self.shape.is_for_display() => (Box::new(StreamSink(io.stdout.clone())), io.stdout.width),
             None => (Box::new(StreamSink(io.stdout.raw())), io.stdout.width),
             Some(path) => (create(path, subject.inputs.iter().map(PathBuf::as_path), self.existing)?, None),
         };
@@ -143,7 +143,7 @@ impl Printing {
 
 impl Shape {
     /// Whether it is text for a person or a document about the rows, and not the rows as data.
-    fn is_said(&self) -> bool {
+    fn is_for_display(&self) -> bool {
         matches!(self, Shape::Table | Shape::JsonDocument)
     }
 

@@ -1,12 +1,12 @@
-//! Rows as aligned columns, for people.
+//! Prints rows as aligned columns.
 //!
-//! Widths are decided once, from the first rows. On a terminal cells are cut to fit, and columns that do not fit at
-//! all are left out, openly; elsewhere nothing is cut. Characters that would move the cursor are shown escaped.
+//! Widths are decided once, from the first rows. On a terminal, cells are cut to fit, and columns that do not fit are
+//! omitted with a note; elsewhere nothing is cut. Control characters are escaped.
 
 use super::RowPrinter;
 use crate::Stream;
+use crate::escape::one_line;
 use crate::human;
-use crate::visible::one_line;
 use colkit::arrow::array::Array;
 use colkit::arrow::datatypes::{DataType, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
@@ -15,9 +15,9 @@ use colkit::{Result, Sink, type_name};
 use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Rows looked at for the widths.
+/// Rows used to determine the widths.
 const SAMPLE: usize = 1000;
-/// No column is squeezed below this to make room for others.
+/// Minimum width of a column.
 const NARROW: usize = 8;
 /// Between columns.
 const GAP: &str = "  ";

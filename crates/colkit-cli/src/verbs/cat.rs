@@ -1,16 +1,16 @@
-//! `cat` and `head`: rows in order.
+//! `cat` and `head`: print rows in file order.
 
 use crate::args::{CatArgs, HeadArgs, PrintArgs};
 use crate::human::{bytes, parse_range, plural, share};
 use crate::progress::Progress;
-use crate::rows::{Printing, Subject};
+use crate::rows::{RowOutput, RowSource};
 use crate::{Io, Outcome};
 use colkit::plan::Planned;
 use colkit::{OpenFile, Result, Scan, pool};
 use std::io::Write;
 
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
-    let printing = Printing::new(&args.print, args.force.existing(), args.script.json, io)?;
+    let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
     let chosen = file.select(columns.as_deref(), args.condition.as_deref())?;
@@ -20,7 +20,7 @@ pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
 }
 
 pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
-    let printing = Printing::new(&args.print, args.force.existing(), args.script.json, io)?;
+    let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
     let chosen = file.select(columns.as_deref(), None)?;
@@ -29,7 +29,7 @@ pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
     print(&file, &scan, &printing, &args.print, io)
 }
 
-fn print(file: &OpenFile, scan: &Scan, printing: &Printing, args: &PrintArgs, io: &mut Io) -> Result<Outcome> {
+fn print(file: &OpenFile, scan: &Scan, printing: &RowOutput, args: &PrintArgs, io: &mut Io) -> Result<Outcome> {
     let mut batches = file.scan(scan)?;
     let planned = batches.planned();
     if args.explain {
@@ -38,8 +38,8 @@ fn print(file: &OpenFile, scan: &Scan, printing: &Printing, args: &PrintArgs, io
             explain_skipped(&planned, &file.planned(&Scan { predicate: None, ..scan.clone() })?, io)?;
         }
     }
-    let mut printer = printing.start(&batches.schema(), Subject::file(file), io, scan.memory)?;
-    // Rows that run over the screen are progress enough.
+    let mut printer = printing.start(&batches.schema(), RowSource::file(file), io, scan.memory)?;
+    // No progress bar while rows scroll by.
     let watched = args.out.is_some() || io.stdout.width.is_none();
     let progress = watched.then(|| Progress::watch(io, "reading", &[file.input().clone()], planned.bytes));
     for batch in batches.by_ref() {
@@ -56,53 +56,53 @@ fn print(file: &OpenFile, scan: &Scan, printing: &Printing, args: &PrintArgs, io
         }
         explain_read(file, io)?;
     }
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }
 
-/// Rows decoded of each column: of those that no condition looks at, only what the conditions left.
+/// Rows decoded per column. With late materialization, columns outside the predicate decode only matching rows.
 fn explain_decoded(decoded: &[(String, u64)], io: &mut Io) -> Result<()> {
     for (name, rows) in decoded.iter().take(MOST_COLUMNS) {
-        writeln!(io.stderr, "decode: {name:?}: {}", plural(*rows, "row"))?;
+        writeln!(io.stderr, "decoded: {name:?}: {}", plural(*rows, "row"))?;
     }
     if decoded.len() > MOST_COLUMNS {
-        writeln!(io.stderr, "decode: and {}", plural((decoded.len() - MOST_COLUMNS) as u64, "more column"))?;
+        writeln!(io.stderr, "decoded: and {}", plural((decoded.len() - MOST_COLUMNS) as u64, "more column"))?;
     }
     Ok(())
 }
 
-/// So many columns are told of one by one.
+/// Columns listed one by one.
 const MOST_COLUMNS: usize = 50;
 
 fn explain_plan(plan: &Planned, io: &mut Io) -> Result<()> {
     let splits = plural(plan.splits as u64, "split");
     let rows = plural(plan.rows, "row");
     let columns = plural(plan.columns as u64, "column");
-    writeln!(io.stderr, "plan: {splits} with {rows} of {columns}")?;
+    writeln!(io.stderr, "plan: {splits}, {rows}, {columns}")?;
     let ranges = plural(plan.ranges as u64, "byte range");
     writeln!(io.stderr, "plan: {ranges}, {} ({})", plural(plan.bytes, "byte"), bytes(plan.bytes))?;
     Ok(())
 }
 
-/// What the condition ruled out before anything was read, by comparison with the same scan without one.
+/// What the statistics pruned before reading, compared with the same scan without the predicate.
 fn explain_skipped(planned: &Planned, whole: &Planned, io: &mut Io) -> Result<()> {
     let rows = whole.rows.saturating_sub(planned.rows);
     if rows > 0 {
         let splits = plural(whole.splits.saturating_sub(planned.splits) as u64, "split");
         let skipped = plural(whole.bytes.saturating_sub(planned.bytes), "byte");
-        writeln!(io.stderr, "skip: {splits} with {}, {skipped}, ruled out by statistics", plural(rows, "row"))?;
+        writeln!(io.stderr, "pruned by statistics: {splits}, {}, {skipped}", plural(rows, "row"))?;
     }
     Ok(())
 }
 
-/// What was really read, opening the file included.
+/// What was actually read, including opening the file.
 pub fn explain_read(file: &OpenFile, io: &mut Io) -> Result<()> {
     let read = file.input().read_count();
     let size = file.input().size();
     let requests = plural(read.requests, "request");
-    let of = format!("{} of {}", plural(read.bytes, "byte"), crate::human::count(size));
-    writeln!(io.stderr, "read: {of} ({}) in {requests}, opening included", share(read.bytes, size))?;
+    let of = format!("{} of {}", crate::human::count(read.bytes), plural(size, "byte"));
+    writeln!(io.stderr, "read: {of} ({}) in {requests}, including open", share(read.bytes, size))?;
     let pool = pool::count();
-    let (made, used) = (plural(pool.misses, "large buffer"), plural(pool.hits, "time"));
-    writeln!(io.stderr, "memory: {made}, used again {used}, {} kept", bytes(pool.held))?;
+    let (allocated, reused) = (plural(pool.misses, "large buffer"), plural(pool.hits, "time"));
+    writeln!(io.stderr, "memory: {allocated} allocated, reused {reused}, {} pooled", bytes(pool.held))?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `completions`: what a shell needs to complete arguments.
+//! `completions`: shell completion scripts.
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::{Io, Outcome};
@@ -7,9 +7,9 @@ use colkit::Result;
 use std::io::Write;
 
 pub fn run(args: &CompletionsArgs, io: &mut Io) -> Result<Outcome> {
-    // Into memory first: the generator panics where a stream fails.
+    // Into memory first: the generator panics if the stream fails.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "colkit", &mut script);
     io.stdout.raw().write_all(&script)?;
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }

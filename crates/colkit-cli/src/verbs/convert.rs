@@ -1,4 +1,4 @@
-//! `convert`: from any format to any other.
+//! `convert`: converts between any two formats.
 
 use crate::args::{CompressionArg, ConvertArgs};
 use crate::human::{bytes, plural, share};
@@ -39,7 +39,7 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let inputs = inputs(&args.inputs, io)?;
     let existing = args.force.existing();
     let open = |path: &Path| create(path, places(&inputs), existing);
-    // Before anything is read: a wrong name for the output should not cost a pass over the inputs.
+    // Before anything is read: a bad output name should not cost a pass over the inputs.
     let mut first: Option<Box<dyn Sink>> = Some(match (path, args.split_rows) {
         (Some(path), Some(_)) => {
             for part in parts_there(path) {
@@ -63,7 +63,7 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
         drop_metadata: args.drop_metadata,
     };
     let total = inputs.iter().map(Input::size).sum();
-    let progress = Progress::watch(io, "looking", &inputs, total);
+    let progress = Progress::watch(io, "analysing", &inputs, total);
     let prepared = conversion.prepare(target.clone())?;
     drop(progress);
     let progress = Progress::watch(io, "converting", &inputs, total);
@@ -77,15 +77,15 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     drop(progress);
     if let (Some(path), Some(_)) = (path, args.split_rows) {
         let left = parts_there(path).into_iter().filter(|part| *part >= summary.files);
-        let told = left.map(|part| format!("{} is of an earlier conversion", part_name(path, part).display()));
+        let told = left.map(|part| format!("{} remains from an earlier conversion", part_name(path, part).display()));
         summary.notes.extend(told);
     }
     let seconds = began.elapsed().as_secs_f64();
-    tell(args, &output, target.name(), &summary, seconds, io)?;
-    Ok(Outcome::Yes)
+    print_summary(args, &output, target.name(), &summary, seconds, io)?;
+    Ok(Outcome::Success)
 }
 
-/// The names of several outputs, before and after the number.
+/// The file name before and after the part number.
 fn around_number(path: &Path) -> (String, String) {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     if let Some((before, after)) = name.split_once("{}") {
@@ -99,13 +99,13 @@ fn around_number(path: &Path) -> (String, String) {
     }
 }
 
-/// The name of one of several outputs.
+/// The path of one part.
 fn part_name(path: &Path, part: usize) -> PathBuf {
     let (before, after) = around_number(path);
     path.with_file_name(format!("{before}{part:05}{after}"))
 }
 
-/// The numbers of outputs that are there already.
+/// The numbers of parts that already exist.
 fn parts_there(path: &Path) -> Vec<usize> {
     let (before, after) = around_number(path);
     let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -119,7 +119,7 @@ fn parts_there(path: &Path) -> Vec<usize> {
     parts
 }
 
-/// The format, told how to compress.
+/// The format with this compression codec.
 fn compressed(target: Arc<dyn Format>, codec: Option<CompressionArg>) -> Result<Arc<dyn Format>> {
     use CompressionArg as C;
     let Some(codec) = codec else { return Ok(target) };
@@ -161,7 +161,7 @@ fn write_options(args: &ConvertArgs) -> WriteOptions {
     }
 }
 
-fn tell(
+fn print_summary(
     args: &ConvertArgs,
     output: &str,
     format: &str,
@@ -182,7 +182,7 @@ fn tell(
             "seconds": seconds,
             "notes": summary.notes,
         });
-        // Standard output may carry the table itself.
+        // Stdout may carry the table itself.
         let stream = if to_stdout { &mut io.stderr } else { &mut io.stdout };
         writeln!(stream, "{document}")?;
         return Ok(());

@@ -1,4 +1,4 @@
-//! `diff`: two tables compared.
+//! `diff`: compares two tables.
 
 use crate::args::DiffArgs;
 use crate::human::{count, plural};
@@ -35,12 +35,12 @@ pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
         }
         writeln!(io.stdout, "{document}")?;
     } else {
-        tell_people(left, right, &difference, io)?;
+        print_text(left, right, &difference, io)?;
     }
-    Ok(if equal { Outcome::Yes } else { Outcome::No })
+    Ok(if equal { Outcome::Success } else { Outcome::Failure })
 }
 
-fn tell_people(left: &Input, right: &Input, difference: &Difference, io: &mut Io) -> Result<()> {
+fn print_text(left: &Input, right: &Input, difference: &Difference, io: &mut Io) -> Result<()> {
     let (rows, columns) = (difference.compared_rows, difference.compared_columns as u64);
     let compared = format!("{}, {}", plural(rows, "row"), plural(columns, "column"));
     let out = &mut io.stdout;
@@ -58,13 +58,13 @@ fn tell_people(left: &Input, right: &Input, difference: &Difference, io: &mut Io
     }
     let (l, r) = difference.row_counts;
     if l != r {
-        writeln!(out, "  {} on the left and {} on the right", plural(l, "row"), count(r))?;
+        writeln!(out, "  row counts differ: {} (left), {} (right)", count(l), count(r))?;
     }
     if difference.differing_rows > 0 {
         let differ = if difference.differing_rows == 1 { "differs" } else { "differ" };
-        let more = if difference.stopped { " (stopped looking)" } else { "" };
+        let more = if difference.stopped { " (stopped at --limit)" } else { "" };
         let differing = plural(difference.differing_rows, "row");
-        writeln!(out, "  {differing} {differ} among {compared} compared{more}")?;
+        writeln!(out, "  {differing} {differ}; compared {compared}{more}")?;
         for cell in &difference.first {
             tell_cell(cell, out)?;
         }
@@ -72,7 +72,7 @@ fn tell_people(left: &Input, right: &Input, difference: &Difference, io: &mut Io
     Ok(())
 }
 
-/// What became of rows that were matched by key.
+/// Prints the differences of rows matched by key.
 fn tell_rows(rows: &ByKey, changed: &[CellDifference], out: &mut crate::Stream) -> Result<()> {
     let (added, removed) = (plural(rows.added, "row"), count(rows.removed));
     let (changed_rows, unchanged) = (count(rows.changed), count(rows.unchanged));
@@ -91,18 +91,18 @@ fn tell_rows(rows: &ByKey, changed: &[CellDifference], out: &mut crate::Stream) 
     for cell in changed {
         let (left, right) = (shown(&cell.left), shown(&cell.right));
         let row = cell.key.as_ref().map(key).unwrap_or_default();
-        writeln!(out, "    changed: {row}, column {:?}: {left} and {right}", cell.column)?;
+        writeln!(out, "    changed: {row}, column {:?}: {left} (left), {right} (right)", cell.column)?;
     }
     Ok(())
 }
 
 fn tell_cell(cell: &CellDifference, out: &mut crate::Stream) -> Result<()> {
     let (left, right) = (shown(&cell.left), shown(&cell.right));
-    writeln!(out, "    row {} column {:?}: {left} and {right}", cell.row, cell.column)?;
+    writeln!(out, "    row {}, column {:?}: {left} (left), {right} (right)", cell.row, cell.column)?;
     Ok(())
 }
 
-/// A value as it is told. Long texts differ somewhere; their beginning and length must do here.
+/// A value as it is printed. Long text is cut to its start and length.
 fn shown(value: &Option<String>) -> String {
     match value {
         None => "null".to_string(),

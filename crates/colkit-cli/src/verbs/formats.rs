@@ -1,4 +1,4 @@
-//! `formats`: what is known.
+//! `formats`: lists the supported formats.
 
 use crate::args::FormatsArgs;
 use crate::{Io, Outcome};
@@ -25,10 +25,10 @@ pub fn run(args: &FormatsArgs, io: &mut Io) -> Result<Outcome> {
         let can = if writes { "reads and writes" } else { "reads" };
         writeln!(io.stdout, "{name}  {:<20}  {can:<16}  {}", extensions.join(" "), types.join(", "))?;
     }
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }
 
-/// Whether a file of this format can be started at all.
+/// Whether colkit can write this format.
 pub fn writes(format: &dyn Format) -> bool {
     let types = some_types();
     let Some(stored) = types.iter().find(|t| format.stores(t)) else { return false };
@@ -36,7 +36,7 @@ pub fn writes(format: &dyn Format) -> bool {
     format.writer(Arc::new(schema), Box::new(MemorySink::new()), &WriteOptions::default()).is_ok()
 }
 
-/// Types worth naming.
+/// The types listed for each format, if it stores them.
 fn some_types() -> Vec<DataType> {
     vec![
         DataType::Boolean,

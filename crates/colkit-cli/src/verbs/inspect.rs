@@ -11,7 +11,7 @@ use std::io::Write;
 
 pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
     let opening = args.reading.opening()?;
-    let mut outcome = Outcome::Yes;
+    let mut outcome = Outcome::Success;
     for name in &args.files {
         let inspected = input(name, io).and_then(|i| opening.open(&i)).and_then(|f| Ok((f.layout()?, f)));
         let (layout, file) = match inspected {
@@ -19,14 +19,14 @@ pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
             // One bad file among several does not hide the others.
             Err(error) if args.files.len() > 1 => {
                 report::error(&error, args.script.json, &mut io.stderr);
-                outcome = Outcome::No;
+                outcome = Outcome::Failure;
                 continue;
             }
             Err(error) => return Err(error),
         };
         let report = FileReport::new(&file, layout);
         if args.script.json {
-            serde_json::to_writer(&mut io.stdout, &report.for_scripts(args.layout)).map_err(std::io::Error::from)?;
+            serde_json::to_writer(&mut io.stdout, &report.to_json(args.layout)).map_err(std::io::Error::from)?;
             writeln!(io.stdout)?;
         } else {
             report.print(&mut io.stdout)?;
@@ -38,7 +38,7 @@ pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// What there is to say about a file.
+/// What `inspect` reports about a file.
 #[derive(Serialize)]
 struct FileReport {
     file: String,
@@ -48,7 +48,7 @@ struct FileReport {
     bytes: u64,
     rows: u64,
     columns: Vec<ColumnReport>,
-    /// Bytes that are no column's data: headers, metadata, padding, gaps.
+    /// Bytes outside column data: headers, metadata, padding, gaps.
     other_bytes: u64,
     gap_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ impl FileReport {
         }
     }
 
-    fn for_scripts(self, with_layout: bool) -> Self {
+    fn to_json(self, with_layout: bool) -> Self {
         if with_layout { self } else { FileReport { layout: None, ..self } }
     }
 
@@ -112,7 +112,7 @@ impl FileReport {
             let facts = out.dim(&facts.join("   "));
             writeln!(out, "{facts}")?;
         }
-        // Formats that keep rows together, such as text, have no bytes of a column.
+        // Row-oriented formats, such as CSV, have no size per column.
         let apart = self.columns.iter().any(|c| c.stored_bytes > 0);
         let mut titles = vec![("#", Align::Right), ("column", Align::Left), ("type", Align::Left)];
         if apart {
@@ -125,20 +125,20 @@ impl FileReport {
             if apart {
                 let (size, share) = (bytes(self.other_bytes), share(self.other_bytes, self.bytes));
                 let empty = String::new;
-                line(&[empty(), "(everything else)".into(), empty(), size, empty(), empty(), share])?;
+                line(&[empty(), "(metadata, padding)".into(), empty(), size, empty(), empty(), share])?;
             }
             Ok(())
         })?;
         if self.gap_bytes > 0 {
             let note = out.yellow("note:");
-            writeln!(out, "{note} {} belong to nothing (see --layout)", plural(self.gap_bytes, "byte"))?;
+            writeln!(out, "{note} {} unused (see --layout)", plural(self.gap_bytes, "byte"))?;
         }
         Ok(())
     }
 
-    /// What the line of a column says; its sizes only where columns lie apart from each other.
+    /// The cells of a column's line; sizes only if the format stores columns separately.
     fn cells(&self, index: usize, column: &ColumnReport, apart: bool) -> Vec<String> {
-        let nullable = if column.nullable { " or null" } else { "" };
+        let nullable = if column.nullable { " (nullable)" } else { "" };
         let mut cells = vec![index.to_string(), format!("{:?}", column.name), format!("{}{nullable}", column.kind)];
         if apart {
             cells.push(bytes(column.stored_bytes));
@@ -151,19 +151,19 @@ impl FileReport {
     }
 }
 
-/// The byte map, a line for each region and part.
+/// Prints the byte map, one line per region and part.
 fn print_layout(report: &FileReport, out: &mut Stream) -> Result<()> {
     let Some(layout) = &report.layout else { return Ok(()) };
     let titles = [
-        ("from", Align::Right),
-        ("to", Align::Right),
+        ("start", Align::Right),
+        ("end", Align::Right),
         ("bytes", Align::Right),
         ("raw", Align::Right),
         ("kind", Align::Left),
-        ("what", Align::Left),
+        ("content", Align::Left),
     ];
     fn add(region: &Region, depth: usize, report: &FileReport, line: &mut Line<'_>) -> std::io::Result<()> {
-        // Most names of regions say the column already.
+        // Most region names include the column name.
         let column = region.column.and_then(|c| report.columns.get(c)).map(|c| format!("{:?}", c.name));
         let column = column.filter(|name| !region.name.contains(name)).map(|name| format!(" of {name}"));
         let encoding = region.encoding.as_ref().map(|e| format!(", {e}"));
@@ -181,7 +181,7 @@ fn print_layout(report: &FileReport, out: &mut Stream) -> Result<()> {
     writeln!(out)?;
     grid::print(&titles, out, |line| layout.regions.iter().try_for_each(|region| add(region, 0, report, line)))?;
     let verdict = if layout.covers_exactly_once() {
-        format!("every one of {} is accounted for, once", plural(layout.size, "byte"))
+        format!("all {} accounted for, no overlaps", plural(layout.size, "byte"))
     } else {
         "regions overlap".into()
     };

@@ -1,4 +1,4 @@
-//! `man`: man pages, from the same definitions as the help.
+//! `man`: man pages, generated from the same definitions as `--help`.
 
 use crate::args::{Cli, ManArgs};
 use crate::{Io, Outcome};
@@ -21,7 +21,7 @@ pub fn run(args: &ManArgs, io: &mut Io) -> Result<Outcome> {
             sink.commit()?;
             writeln!(io.stderr, "{}", path.display())?;
         }
-        return Ok(Outcome::Yes);
+        return Ok(Outcome::Success);
     }
     let page = match &args.verb {
         None => &command,
@@ -32,7 +32,7 @@ pub fn run(args: &ManArgs, io: &mut Io) -> Result<Outcome> {
         })?,
     };
     io.stdout.raw().write_all(&render(page)?)?;
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }
 
 fn verbs(command: &Command) -> impl Iterator<Item = &Command> {

@@ -1,7 +1,7 @@
 //! One module per verb: from arguments to output.
 
+mod bundle;
 pub mod cat;
-mod collect;
 pub mod completions;
 pub mod convert;
 pub mod diff;

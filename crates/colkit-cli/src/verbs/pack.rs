@@ -1,10 +1,10 @@
-//! `pack`: files become an AT-1 file.
+//! `pack`: compresses files into an AT-1 file.
 
 use crate::args::PackArgs;
 use crate::human::{bytes, plural, ratio, share};
 use crate::progress::Progress;
 use crate::request::{is_stream, places};
-use crate::verbs::collect::Collected;
+use crate::verbs::bundle::BundleContents;
 use crate::{Io, Outcome};
 use colkit::at1::{Aim, BundleFile, Codec, Effort, PackOptions, PackSummary, pack, pack_bundle, unportable_names};
 use colkit::{Attributes, Error, Existing, Input, Registry, Result, Sink, StreamSink, TextReading, create};
@@ -31,12 +31,12 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
         spill_folder: None,
     };
     let is_bundle = names.len() > 1 || names.first().is_some_and(|n| n.is_dir());
-    let mut collected = Collected::default();
+    let mut contents = BundleContents::default();
     for name in names {
-        collected.add(name, names.len() > 1, io)?;
+        contents.add(name, names.len() > 1, io)?;
     }
-    let mut notes = collected.losses(args.lossy)?;
-    let Collected { files, folders, .. } = collected;
+    let mut notes = contents.losses(args.lossy)?;
+    let BundleContents { files, folders, .. } = contents;
     if let (true, [name, ..]) = (files.is_empty(), names) {
         return Err(Error::request("no_input", "there is no file in the folder").file(name.display().to_string()));
     }
@@ -63,9 +63,9 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
     };
     drop(progress);
     let seconds = began.elapsed().as_secs_f64();
-    let done = Done { output: output.as_deref(), is_bundle, packed: &packed, notes: &notes, seconds };
-    done.tell(args, io)?;
-    Ok(Outcome::Yes)
+    let report = PackReport { output: output.as_deref(), is_bundle, packed: &packed, notes: &notes, seconds };
+    report.print(args, io)?;
+    Ok(Outcome::Success)
 }
 
 /// Whether the name is that of a table in text.
@@ -103,8 +103,8 @@ fn open_sink(output: Option<&Path>, existing: Existing, inputs: &[Input], io: &I
     }
 }
 
-/// What is told in the end.
-struct Done<'a> {
+/// The summary of a `pack`.
+struct PackReport<'a> {
     output: Option<&'a Path>,
     is_bundle: bool,
     packed: &'a [(String, PackSummary)],
@@ -112,9 +112,9 @@ struct Done<'a> {
     seconds: f64,
 }
 
-impl Done<'_> {
-    fn tell(&self, args: &PackArgs, io: &mut Io) -> Result<()> {
-        let Done { output, is_bundle, packed, notes, seconds } = *self;
+impl PackReport<'_> {
+    fn print(&self, args: &PackArgs, io: &mut Io) -> Result<()> {
+        let PackReport { output, is_bundle, packed, notes, seconds } = *self;
         let before: u64 = packed.iter().map(|(_, s)| s.input_bytes).sum();
         let after: u64 = packed.iter().map(|(_, s)| s.output_bytes).sum();
         let name = output.map_or("standard output".to_string(), |p| p.display().to_string());
@@ -134,7 +134,7 @@ impl Done<'_> {
                 "ratio": ratio(before, after), "seconds": seconds, "files": packed.iter().map(file).collect::<Vec<_>>(),
                 "notes": notes,
             });
-            // Standard output may carry the packed file.
+            // Stdout may carry the packed file.
             let stream = if output.is_none() { &mut io.stderr } else { &mut io.stdout };
             writeln!(stream, "{document}")?;
             return Ok(());
@@ -151,7 +151,7 @@ impl Done<'_> {
         }
         if args.codec.is_some_and(|asked| packed.iter().any(|(_, s)| s.codec != asked)) {
             let label = io.stderr.yellow("note:");
-            writeln!(io.stderr, "{label} the codec asked for cannot hold everything; see what was used instead")?;
+            writeln!(io.stderr, "{label} the requested codec could not be used for every file; another one was")?;
         }
         let what = if is_bundle { plural(packed.len() as u64, "file") } else { codec.name().to_string() };
         let frames = if packed.iter().any(|(_, s)| s.streaming) { " in frames" } else { "" };

@@ -1,4 +1,4 @@
-//! `schema`: the columns and their types.
+//! `schema`: prints column names and types.
 
 use crate::args::SchemaArgs;
 use crate::human::plural;
@@ -36,16 +36,16 @@ pub fn run(args: &SchemaArgs, io: &mut Io) -> Result<Outcome> {
         };
         serde_json::to_writer(&mut io.stdout, &document).map_err(std::io::Error::from)?;
         writeln!(io.stdout)?;
-        return Ok(Outcome::Yes);
+        return Ok(Outcome::Success);
     }
     let width = schema.fields().iter().map(|f| format!("{:?}", f.name()).len()).max().unwrap_or(0);
     for (name, kind, nullable) in columns {
-        let nullable = if nullable { " or null" } else { "" };
+        let nullable = if nullable { " (nullable)" } else { "" };
         writeln!(io.stdout, "{:width$}  {kind}{nullable}", format!("{name:?}"))?;
     }
     let total = plural(schema.fields().len() as u64, "column");
     let rows = plural(file.row_count(), "row");
     let foot = io.stdout.dim(&format!("{total}, {rows}, {}", file.format().name()));
     writeln!(io.stdout, "{foot}")?;
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }

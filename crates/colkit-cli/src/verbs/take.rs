@@ -1,9 +1,9 @@
-//! `take`: single rows by their numbers.
+//! `take`: prints rows by number.
 
 use super::cat::explain_read;
 use crate::args::TakeArgs;
 use crate::human::parse_range;
-use crate::rows::{Printing, Subject};
+use crate::rows::{RowOutput, RowSource};
 use crate::{Io, Outcome};
 use colkit::{Error, Result};
 use std::io::Write;
@@ -12,13 +12,13 @@ use std::io::Write;
 const MOST: u64 = 1 << 24;
 
 pub fn run(args: &TakeArgs, io: &mut Io) -> Result<Outcome> {
-    let printing = Printing::new(&args.print, args.force.existing(), args.script.json, io)?;
+    let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
     let projection = file.select(columns.as_deref(), None)?.projection;
     let rows = parse_rows(&args.rows, file.row_count()).map_err(|e| e.file(file.input().name()))?;
     let batch = file.take(&rows, &projection)?;
-    let mut printer = printing.start(&batch.schema(), Subject::file(&file), io, args.reading.memory)?;
+    let mut printer = printing.start(&batch.schema(), RowSource::file(&file), io, args.reading.memory)?;
     printer.write(&batch)?;
     for note in printer.finish()? {
         writeln!(io.stderr, "note: {note}")?;
@@ -26,7 +26,7 @@ pub fn run(args: &TakeArgs, io: &mut Io) -> Result<Outcome> {
     if args.print.explain {
         explain_read(&file, io)?;
     }
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }
 
 /// Numbers and ranges, separated by commas.

@@ -1,7 +1,7 @@
-//! `tour`: a sample table through every native format, with the commands that do the same.
+//! `tour`: writes a sample table in every native format, reads part of it back and compares it, and shows the commands
+//! that do the same.
 //!
-//! Everything shown is done: converted, read in part, compared. What a format has no type for is kept as another, and
-//! said. The tour knows no native format by name: it grows with the registry.
+//! The formats come from the registry, so a new format appears in the tour without a change here.
 
 use super::formats::writes;
 use crate::args::TourArgs;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn run(args: &TourArgs, io: &mut Io) -> Result<Outcome> {
-    // Lives as long as the tour.
+    // Removed when the tour ends.
     let temporary = if args.keep.is_none() { Some(tempfile::tempdir()?) } else { None };
     let folder = match (&args.keep, &temporary) {
         (Some(folder), _) => folder.as_path(),
@@ -31,41 +31,42 @@ pub fn run(args: &TourArgs, io: &mut Io) -> Result<Outcome> {
     std::fs::create_dir_all(folder).map_err(|e| Error::from(e).file(folder.display().to_string()))?;
     let registry = Registry::default();
     let formats: Vec<_> = registry.native_formats().into_iter().filter(|f| writes(f.as_ref())).collect();
-    // Before the first file is made: the last one may be in the way.
+    // Checked before the first file is written, so that a conflict with the last one costs nothing.
     for format in &formats {
         check_target(&file_of(format, folder), args.force.existing())?;
     }
-    let mut talk = Talk { out: (!args.script.json).then_some(&mut io.stdout), kept: args.keep.is_some() };
+    let mut printer = TourPrinter { out: (!args.script.json).then_some(&mut io.stdout), kept: args.keep.is_some() };
     let existing = args.force.existing();
     let sample = folder.join("trades.csv");
     let csv = registry.named("csv", &TextReading::default())?;
     write_sample(csv.as_ref(), args.rows, &sample, existing)?;
     let sample_bytes = Input::path(&sample)?.size();
     let (rows, size) = (plural(args.rows, "row"), bytes(sample_bytes));
-    let place = if args.keep.is_some() { "" } else { " (in a temporary folder; --keep FOLDER keeps the files)" };
-    talk.say(&format!("A table of trades: {rows}, {size} as CSV{place}"))?;
-    talk.command(&format!("colkit head -n 3 {}", talk.name(&sample)))?;
-    talk.head(&sample)?;
-    let stops = formats.iter().map(|f| visit(f, folder, &sample, existing, &mut talk)).collect::<Result<Vec<_>>>()?;
-    let equal = stops.iter().all(|s| s.equal);
+    let place = if args.keep.is_some() { "" } else { " (in a temporary directory; --keep DIR keeps the files)" };
+    printer.say(&format!("Sample table of trades: {rows}, {size} as CSV{place}"))?;
+    printer.command(&format!("colkit head -n 3 {}", printer.name(&sample)))?;
+    printer.head(&sample)?;
+    let results =
+        formats.iter().map(|f| try_format(f, folder, &sample, existing, &mut printer)).collect::<Result<Vec<_>>>()?;
+    let equal = results.iter().all(|s| s.equal);
     if args.script.json {
-        let formats: Vec<_> = stops.iter().map(Stop::for_scripts).collect();
+        let formats: Vec<_> = results.iter().map(FormatResult::to_json).collect();
         let document = json!({"rows": args.rows, "csv_bytes": sample_bytes, "formats": formats, "all_equal": equal});
         writeln!(io.stdout, "{document}")?;
     } else {
-        tell(&stops, sample_bytes, &mut io.stdout)?;
+        print_summary(&results, sample_bytes, &mut io.stdout)?;
     }
-    Ok(if equal { Outcome::Yes } else { Outcome::No })
+    Ok(if equal { Outcome::Success } else { Outcome::Failure })
 }
 
-/// The tour guide, silent when scripts listen.
-struct Talk<'a> {
+/// Prints the steps of the tour, or nothing with `--json`.
+struct TourPrinter<'a> {
     out: Option<&'a mut Stream>,
-    /// The files stay: their whole names are worth showing.
+    /// The files are kept, so their full paths are shown.
     kept: bool,
 }
 
-impl Talk<'_> {
+impl TourPrinter<'_> {
     fn say(&mut self, text: &str) -> Result<()> {
         let Some(out) = &mut self.out else { return Ok(()) };
         Ok(writeln!(out, "{text}")?)
@@ -92,20 +93,20 @@ impl Talk<'_> {
     }
 }
 
-/// What was seen of one format.
-struct Stop {
+/// The result for one format.
+struct FormatResult {
     format: &'static str,
     file: PathBuf,
-    /// Columns that are kept as another type than they have in the sample.
+    /// Columns stored as another type than in the sample.
     changed: Vec<String>,
     bytes: u64,
-    /// Bytes read to see two columns.
+    /// Bytes read to scan two columns.
     pruned: u64,
     equal: bool,
 }
 
-impl Stop {
-    fn for_scripts(&self) -> serde_json::Value {
+impl FormatResult {
+    fn to_json(&self) -> serde_json::Value {
         json!({
             "format": self.format, "bytes": self.bytes, "changed_types": self.changed,
             "two_column_bytes": self.pruned, "equal": self.equal,
@@ -120,11 +121,17 @@ fn file_of(format: &Arc<dyn Format>, folder: &Path) -> PathBuf {
 }
 
 /// Converts the sample, reads two columns of the result, and compares all of it with the sample.
-fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, existing: Existing, talk: &mut Talk) -> Result<Stop> {
+fn try_format(
+    format: &Arc<dyn Format>,
+    folder: &Path,
+    sample: &Path,
+    existing: Existing,
+    printer: &mut TourPrinter,
+) -> Result<FormatResult> {
     let file = file_of(format, folder);
-    let (from, to) = (talk.name(sample), talk.name(&file));
-    talk.say(&format!("\n{}", format.name()))?;
-    talk.command(&format!("colkit convert {from} {to}"))?;
+    let (from, to) = (printer.name(sample), printer.name(&file));
+    printer.say(&format!("\n{}", format.name()))?;
+    printer.command(&format!("colkit convert {from} {to}"))?;
     let source = Input::path(sample)?;
     let conversion = Conversion { inputs: vec![source.clone()], ..Conversion::default() };
     let prepared = conversion.prepare(format.clone())?;
@@ -132,11 +139,11 @@ fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, existing: Exist
     let sink = create(&file, [sample], existing)?;
     let summary = prepared.write(sink)?;
     let share_of_csv = share(summary.output_bytes, summary.input_bytes);
-    talk.say(&format!("  {}, {share_of_csv} of the CSV", bytes(summary.output_bytes)))?;
+    printer.say(&format!("  {}, {share_of_csv} of the CSV size", bytes(summary.output_bytes)))?;
     for change in &changed {
-        talk.say(&format!("  {change}"))?;
+        printer.say(&format!("  {change}"))?;
     }
-    talk.command(&format!("colkit cat {to} --columns quantity,note --explain"))?;
+    printer.command(&format!("colkit cat {to} --columns quantity,note --explain"))?;
     let input = Input::path(&file)?;
     let opened = Opening::default().open(&input)?;
     for batch in opened.scan(&Scan::of(Projection::named(&opened.schema(), ["quantity", "note"])?))? {
@@ -144,45 +151,45 @@ fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, existing: Exist
     }
     let pruned = input.read_count().bytes;
     let read = format!("{} of {} bytes", count(pruned), count(input.size()));
-    talk.say(&format!("  reads {read} ({})", share(pruned, input.size())))?;
-    talk.command(&format!("colkit diff {from} {to}"))?;
+    printer.say(&format!("  reads {read} ({})", share(pruned, input.size())))?;
+    printer.command(&format!("colkit diff {from} {to}"))?;
     let difference = colkit::diff(&source, &input, &Opening::default(), &DiffOptions::default())?;
     let equal = difference.is_equal() && difference.compared_rows == summary.rows;
-    talk.say(if equal { "  equal, value by value" } else { "  DIFFERENT" })?;
-    Ok(Stop { format: format.name(), changed, bytes: input.size(), pruned, equal, file })
+    printer.say(if equal { "  equal: every value matches" } else { "  DIFFERENT" })?;
+    Ok(FormatResult { format: format.name(), changed, bytes: input.size(), pruned, equal, file })
 }
 
-/// Which columns the format has no type for, and what they become.
+/// Columns whose type the format lacks, and the type they are stored as.
 fn changed_types(sample: &Schema, written: &Schema) -> Vec<String> {
     let pairs = sample.fields().iter().zip(written.fields());
     let changed = pairs.filter(|(before, after)| before.data_type() != after.data_type());
     let say = |(before, after): (&Arc<Field>, &Arc<Field>)| {
         let (kind, other) = (type_name(before.data_type()), type_name(after.data_type()));
-        format!("there is no {kind} here: {:?} is kept as {other}", before.name())
+        format!("no {kind} type: {:?} is stored as {other}", before.name())
     };
     changed.map(say).collect()
 }
 
-fn tell(stops: &[Stop], sample_bytes: u64, out: &mut Stream) -> Result<()> {
+fn print_summary(results: &[FormatResult], sample_bytes: u64, out: &mut Stream) -> Result<()> {
     let titles = [
         ("format", Align::Left),
         ("file", Align::Left),
         ("size", Align::Right),
         ("of CSV", Align::Right),
-        ("two columns read", Align::Right),
+        ("read for 2 columns", Align::Right),
         ("round trip", Align::Left),
     ];
     writeln!(out)?;
     grid::print(&titles, out, |line| {
-        stops.iter().try_for_each(|stop| {
-            let name = stop.file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        results.iter().try_for_each(|result| {
+            let name = result.file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
             line(&[
-                stop.format.to_string(),
+                result.format.to_string(),
                 name,
-                bytes(stop.bytes),
-                share(stop.bytes, sample_bytes),
-                bytes(stop.pruned),
-                if stop.equal { "equal" } else { "DIFFERENT" }.to_string(),
+                bytes(result.bytes),
+                share(result.bytes, sample_bytes),
+                bytes(result.pruned),
+                if result.equal { "equal" } else { "DIFFERENT" }.to_string(),
             ])
         })
     })?;
@@ -219,7 +226,7 @@ fn write_sample(format: &dyn Format, rows: u64, path: &Path, existing: Existing)
     Ok(())
 }
 
-/// Values that look like trades and are the same every time.
+/// Deterministic values that look like trades.
 fn sample_column(name: &str, rows: std::ops::Range<u64>) -> ArrayRef {
     const SYMBOLS: [&str; 5] = ["BTC-USD", "ETH-USD", "SOL-EUR", "XRP-USD", "ÖRE-SEK"];
     // A multiplicative hash: enough disorder to look real.

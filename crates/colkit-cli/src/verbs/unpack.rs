@@ -1,4 +1,4 @@
-//! `unpack`: what an AT-1 file packs, restored.
+//! `unpack`: restores the files in an AT-1 file.
 
 use crate::args::UnpackArgs;
 use crate::grid::{self, Align};
@@ -28,12 +28,12 @@ pub fn run(args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
     };
     let source = packed.bytes();
     let head = source.read(ByteRange::between(0, packed.size().min(5)))?;
-    let mut done = if is_bundle(&head) {
+    let mut summary = if is_bundle(&head) {
         let bundle = Bundle::open(&source, &options.limits).map_err(named)?;
         if args.list {
             return list(&bundle.entries, args, io);
         }
-        let chosen = Chosen::of(args, bundle).map_err(named)?;
+        let chosen = BundleSelection::of(args, bundle).map_err(named)?;
         let _progress = Progress::watch(io, "unpacking", std::slice::from_ref(&packed), packed.size());
         chosen.restore(args.force.force, &options, io).map_err(named)?
     } else {
@@ -50,13 +50,13 @@ pub fn run(args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
         let name = output.as_deref().map_or("standard output".into(), |p| p.display().to_string());
         let _progress = Progress::watch(io, "unpacking", std::slice::from_ref(&packed), packed.size());
         let restored = restore(source.as_ref(), sink, &options).map_err(named)?;
-        Done { output, files: vec![(name, Ok(restored))], notes: Vec::new() }
+        UnpackReport { output, files: vec![(name, Ok(restored))], notes: Vec::new() }
     };
-    if !args.no_verify && done.restored().any(|r| !r.verified) {
-        done.notes.push("the file carries no SHA-256 to compare with".into());
+    if !args.no_verify && summary.restored().any(|r| !r.verified) {
+        summary.notes.push("the file has no SHA-256; the restored content was not verified".into());
     }
-    done.tell(args, &packed, began.elapsed().as_secs_f64(), io)?;
-    Ok(if done.errors().next().is_some() { Outcome::No } else { Outcome::Yes })
+    summary.print(args, &packed, began.elapsed().as_secs_f64(), io)?;
+    Ok(if summary.errors().next().is_some() { Outcome::Failure } else { Outcome::Success })
 }
 
 /// Where to restore to; `None` is standard output.
@@ -74,8 +74,8 @@ fn output_name(file: &Path, output: Option<&Path>) -> Result<Option<PathBuf>> {
     }
 }
 
-/// What of a bundle is to be restored, and where to.
-struct Chosen {
+/// The entries of a bundle to restore, and the output.
+struct BundleSelection {
     output: Option<PathBuf>,
     bundle: Bundle,
 }
@@ -85,7 +85,7 @@ fn is_in(name: &str, chosen: &str) -> bool {
     name.strip_prefix(chosen).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-impl Chosen {
+impl BundleSelection {
     fn of(args: &UnpackArgs, mut bundle: Bundle) -> Result<Self> {
         let words: Vec<&str> =
             args.words.iter().map(|w| w.to_str().unwrap_or_default().trim_end_matches('/')).collect();
@@ -110,11 +110,11 @@ impl Chosen {
             };
             bundle.folders.retain(|(folder, _)| needed(folder));
         }
-        Ok(Chosen { output, bundle })
+        Ok(BundleSelection { output, bundle })
     }
 
-    fn restore(self, force: bool, options: &RestoreOptions, io: &mut Io) -> Result<Done> {
-        let Chosen { output, bundle: Bundle { entries, folders } } = self;
+    fn restore(self, force: bool, options: &RestoreOptions, io: &mut Io) -> Result<UnpackReport> {
+        let BundleSelection { output, bundle: Bundle { entries, folders } } = self;
         let Some(target) = output.as_deref() else {
             if entries.len() > 1 {
                 return Err(Error::request("is_a_bundle", "a bundle holds several files, which do not fit one stream")
@@ -122,7 +122,7 @@ impl Chosen {
             }
             let stdout = io.stdout.raw();
             let restored = restore_entries(entries, options, &mut |_| Ok(Box::new(StreamSink(stdout.clone()))))?;
-            return Ok(Done::of(None, restored, Vec::new()));
+            return Ok(UnpackReport::of(None, restored, Vec::new()));
         };
         if target.exists() && !(force && target.is_dir()) {
             return Err(already_there(target));
@@ -131,26 +131,31 @@ impl Chosen {
         let notes = unportable_names(&names.collect::<Vec<_>>());
         let mut tree = TreeSink::create(target)?;
         let restored = restore_entries(entries, options, &mut |entry| tree.file(&entry.name, entry.attributes))?;
-        let done = Done::of(output.clone(), restored, notes);
-        let intact: Vec<&str> = done.files.iter().filter(|(_, r)| r.is_ok()).map(|(name, _)| name.as_str()).collect();
-        if !intact.is_empty() || done.files.is_empty() {
+        let summary = UnpackReport::of(output.clone(), restored, notes);
+        let intact: Vec<&str> =
+            summary.files.iter().filter(|(_, r)| r.is_ok()).map(|(name, _)| name.as_str()).collect();
+        if !intact.is_empty() || summary.files.is_empty() {
             folders.into_iter().try_for_each(|(name, attributes)| tree.folder(&name, attributes))?;
             tree.commit(&intact)?;
         }
-        Ok(done)
+        Ok(summary)
     }
 }
 
-/// What came of it.
-struct Done {
+/// The summary of an `unpack`.
+struct UnpackReport {
     output: Option<PathBuf>,
     files: Vec<(String, Result<Restored>)>,
     notes: Vec<String>,
 }
 
-impl Done {
+impl UnpackReport {
     fn of(output: Option<PathBuf>, restored: Vec<(BundleEntry, Result<Restored>)>, notes: Vec<String>) -> Self {
-        Done { output, files: restored.into_iter().map(|(entry, result)| (entry.name, result)).collect(), notes }
+        UnpackReport {
+            output,
+            files: restored.into_iter().map(|(entry, result)| (entry.name, result)).collect(),
+            notes,
+        }
     }
 
     fn restored(&self) -> impl Iterator<Item = &Restored> {
@@ -161,7 +166,7 @@ impl Done {
         self.files.iter().filter_map(|(_, result)| result.as_ref().err())
     }
 
-    fn tell(&self, args: &UnpackArgs, packed: &Input, seconds: f64, io: &mut Io) -> Result<()> {
+    fn print(&self, args: &UnpackArgs, packed: &Input, seconds: f64, io: &mut Io) -> Result<()> {
         let name = self.output.as_deref().map_or("standard output".to_string(), |p| p.display().to_string());
         let total: u64 = self.restored().map(|r| r.bytes).sum();
         let verified = self.errors().next().is_none() && self.restored().all(|r| r.verified);
@@ -191,17 +196,17 @@ impl Done {
         let (intact, broken) = (self.restored().count() as u64, self.errors().count() as u64);
         if broken > 0 {
             let files = plural(intact, "file");
-            writeln!(io.stderr, "{name}: {files} restored ({}), {broken} broken", bytes(total))?;
+            writeln!(io.stderr, "{name}: {files} restored ({}), {broken} damaged", bytes(total))?;
             return Ok(());
         }
         let files = if intact == 1 { String::new() } else { format!("{}, ", plural(intact, "file")) };
-        let verdict = if verified { ", SHA-256 as the original's" } else { "" };
+        let verdict = if verified { ", SHA-256 verified" } else { "" };
         writeln!(io.stderr, "{name}: {files}{}{verdict} in {seconds:.2} s", bytes(total))?;
         Ok(())
     }
 }
 
-/// Lists what is in a bundle.
+/// Lists the entries of a bundle.
 fn list(entries: &[BundleEntry], args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
     let seconds = |time: SystemTime| {
         let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
@@ -219,7 +224,7 @@ fn list(entries: &[BundleEntry], args: &UnpackArgs, io: &mut Io) -> Result<Outco
             })
         };
         writeln!(io.stdout, "{}", json!({"files": listed().map(file).collect::<Vec<_>>()}))?;
-        return Ok(Outcome::Yes);
+        return Ok(Outcome::Success);
     }
     let titles = [
         ("bytes", Align::Right),
@@ -242,5 +247,5 @@ fn list(entries: &[BundleEntry], args: &UnpackArgs, io: &mut Io) -> Result<Outco
             ])
         })
     })?;
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }

@@ -1,4 +1,4 @@
-//! `verify`: files checked from the first byte to the last.
+//! `verify`: checks files from the first byte to the last.
 
 use crate::args::VerifyArgs;
 use crate::human::{bytes, plural};
@@ -12,7 +12,7 @@ use std::io::Write;
 
 pub fn run(args: &VerifyArgs, io: &mut Io) -> Result<Outcome> {
     let opening = args.reading.opening()?;
-    let mut outcome = Outcome::Yes;
+    let mut outcome = Outcome::Success;
     for file in &args.files {
         let verdict = match input(file, io) {
             Err(error) => Verdict { file: file.display().to_string(), errors: vec![error], ..Verdict::default() },
@@ -22,14 +22,14 @@ pub fn run(args: &VerifyArgs, io: &mut Io) -> Result<Outcome> {
             }
         };
         if !verdict.is_valid() {
-            outcome = Outcome::No;
+            outcome = Outcome::Failure;
         }
-        if args.script.json { tell_scripts(&verdict, io)? } else { tell_people(&verdict, io)? }
+        if args.script.json { print_json(&verdict, io)? } else { print_text(&verdict, io)? }
     }
     Ok(outcome)
 }
 
-fn tell_scripts(verdict: &Verdict, io: &mut Io) -> Result<()> {
+fn print_json(verdict: &Verdict, io: &mut Io) -> Result<()> {
     let document = json!({
         "file": verdict.file,
         "valid": verdict.is_valid(),
@@ -46,7 +46,7 @@ fn tell_scripts(verdict: &Verdict, io: &mut Io) -> Result<()> {
     Ok(writeln!(io.stdout, "{document}")?)
 }
 
-fn tell_people(verdict: &Verdict, io: &mut Io) -> Result<()> {
+fn print_text(verdict: &Verdict, io: &mut Io) -> Result<()> {
     let out = &mut io.stdout;
     let label = if verdict.is_valid() { out.green("valid") } else { out.red("INVALID") };
     let mut line = format!("{}: {label}", verdict.file);

@@ -196,11 +196,11 @@ mod unix {
         let told = [
             "in/deep/pipe: a FIFO",
             "in/socket: a socket",
-            "in/broken: a link that",
-            "in/up: a link to a folder",
-            "in/other.csv: a link",
+            "in/broken: a dangling symbolic link",
+            "in/up: a symbolic link to a directory",
+            "in/other.csv: a symbolic link",
         ];
-        for told in told.into_iter().chain([": another name of the file", "--lossy"]) {
+        for told in told.into_iter().chain([": a hard link to in/", "--lossy"]) {
             assert!(said.err.contains(told), "{told}: {said:?}");
         }
         assert!(!folder.path("new.at1").exists());

@@ -32,8 +32,8 @@ fn what_was_written_as_text_equals_what_it_was_written_from() {
     folder.write("other.csv", text.replace("2024-02-29,", "2024-02-28,").replace("1.50,", "1.501,"));
     let said = folder.run(&["diff", "t.parquet", "other.csv"]);
     assert_eq!(said.code, 1);
-    assert!(said.out.contains("column \"price\": 1.50 and 1.501"), "{said:?}");
-    assert!(said.out.contains("column \"day\": 2024-02-29 and 2024-02-28"), "{said:?}");
+    assert!(said.out.contains("column \"price\": 1.50 (left), 1.501 (right)"), "{said:?}");
+    assert!(said.out.contains("column \"day\": 2024-02-29 (left), 2024-02-28 (right)"), "{said:?}");
 }
 
 #[test]
@@ -50,7 +50,9 @@ fn rows_are_matched_by_key() {
     let said = folder.run(&["diff", "a.csv", "b.csv", "--key", "a,b"]);
     assert_eq!(said.code, 1);
     assert!(said.out.contains("by a, b: 1 row added, 10 removed, 1 changed, 989 unchanged"), "{said:?}");
-    for line in ["added: a 7000, b 1", "removed: a 5, b 0", "changed: a 77, b 7, column \"v\": v777 and other"] {
+    for line in
+        ["added: a 7000, b 1", "removed: a 5, b 0", "changed: a 77, b 7, column \"v\": v777 (left), other (right)"]
+    {
         assert!(said.out.contains(line), "{line}: {said:?}");
     }
     // The same in another format.

@@ -182,8 +182,8 @@ fn differences_are_found_and_told() {
     folder.write("other.csv", TRADES.replace("2500.25", "2500.26").replace("44001.0", "44001.5"));
     let said = folder.run(&["diff", "trades.csv", "other.csv"]);
     assert_eq!(said.code, 1);
-    assert!(said.out.contains("2 rows differ among 4 rows, 4 columns compared"), "{said:?}");
-    assert!(said.out.contains("row 1 column \"price\": 2500.25 and 2500.26"), "{said:?}");
+    assert!(said.out.contains("2 rows differ; compared 4 rows, 4 columns"), "{said:?}");
+    assert!(said.out.contains("row 1, column \"price\": 2500.25 (left), 2500.26 (right)"), "{said:?}");
     let said = folder.run(&["diff", "--json", "trades.csv", "other.csv"]);
     let report: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(said.code, 1);

@@ -91,7 +91,7 @@ fn parts_of_an_earlier_conversion_are_told() {
     folder.ok(&["convert", "trades.csv", "p-{}.csv", "--split-rows", "1"]);
     refused(&folder.run(&["convert", "trades.csv", "p-{}.csv", "--split-rows", "2"]), "already_there");
     let said = folder.ok(&["convert", "trades.csv", "p-{}.csv", "--split-rows", "2", "-f"]);
-    assert!(said.err.contains("p-00002.csv is of an earlier conversion"), "{said:?}");
+    assert!(said.err.contains("p-00002.csv remains from an earlier conversion"), "{said:?}");
     assert!(said.err.contains("p-00003.csv") && !said.err.contains("p-00001.csv"), "{said:?}");
 }
 

@@ -1,4 +1,4 @@
-//! From the cells of a column to an array of its type.
+//! Parses the cells of a column into an array.
 
 use super::Inference;
 use super::kinds::parse_bool;

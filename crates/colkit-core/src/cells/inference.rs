@@ -1,4 +1,4 @@
-//! What the target of a text's values has, and so which types its columns may get.
+//! What the destination of text values supports, and therefore which types their columns may get.
 
 use crate::{Format, Nulls};
 use arrow::datatypes::DataType;

@@ -1,7 +1,7 @@
-//! What kind of thing a cell says, and the narrowest type that keeps what every cell of a column says.
+//! Classifies cells, and finds the narrowest type that preserves every cell of a column.
 //!
 //! Each kind is a bit; a column collects the bits of its cells, and the type follows from the set alone. So the order
-//! of rows does not matter, nothing is sampled, and a column whose set can only be text is not looked at any more.
+//! of rows does not matter, nothing is sampled, and cells of a column that can only be text need not be classified.
 
 use super::Inference;
 use super::column::CellText;

@@ -1,8 +1,8 @@
-//! Numbers from text.
+//! Parses numbers from text.
 //!
-//! Wider than what inference takes for a number (`+5`, `007`, `.5` and `5.` are read too): a column whose type the
-//! user has named is read with the same functions. What would silently become another number is refused: integers out
-//! of range, and literals whose nearest float64 is infinite or, though not zero, zero.
+//! These functions accept more than inference does (`+5`, `007`, `.5` and `5.`), because columns with an explicit type
+//! use them too. Values that would silently change are errors: integers out of range, and literals that overflow or
+//! underflow float64.
 
 /// An integer: optional sign, digits.
 #[inline]

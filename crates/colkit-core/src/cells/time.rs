@@ -1,4 +1,4 @@
-//! Dates and date-times as ISO 8601 writes them.
+//! Parses ISO 8601 dates and date-times.
 //!
 //! ```text
 //! date      = YYYY-MM-DD
@@ -6,7 +6,7 @@
 //! zone      = "Z" / ("+" / "-") HH[[:]MM]
 //! ```
 //!
-//! Only days and times that exist are taken for one; a leap second is not.
+//! Only existing days and times are accepted; leap seconds are not.
 
 use arrow::datatypes::TimeUnit;
 

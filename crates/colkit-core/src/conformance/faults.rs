@@ -1,4 +1,4 @@
-//! Laws for when reading or writing fails in the middle: the error comes through, soon, and nothing is left behind.
+//! Conformance tests for I/O failures: the error is reported promptly, and nothing is left behind.
 
 use super::{in_time, write};
 use crate::{

@@ -1,4 +1,4 @@
-//! The law of one flipped bit: what is read is right, or an error; and `verify` finds it.
+//! Conformance test for bit flips: reads return correct values or an error, and `verify` detects the flip.
 
 use super::{asked, collect, open};
 use crate::{BoundPredicate, Format, Op, Predicate, Projection, Result, Scan, TableFile};

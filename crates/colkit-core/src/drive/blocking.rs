@@ -1,4 +1,4 @@
-//! The blocking host: positioned reads, threads, no runtime. With one thread nothing is spawned.
+//! The blocking driver: positioned reads and threads, no async runtime. With one thread, nothing is spawned.
 
 use super::take::Taking;
 use crate::plan::{Planned, ReadPlan};

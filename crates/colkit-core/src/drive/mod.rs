@@ -1,4 +1,4 @@
-//! Hosts bring machines and the scan engine the bytes they ask for. All threads, all waiting and all I/O live here.
+//! Drivers fetch the bytes that machines and the scan engine request. All threads, waiting and I/O are in here.
 
 pub mod blocking;
 pub mod parallel;

@@ -1,4 +1,4 @@
-//! The same work on many things, on several threads.
+//! Runs the same function on many items, on several threads.
 
 use crate::Result;
 use std::sync::atomic::{AtomicBool, Ordering};

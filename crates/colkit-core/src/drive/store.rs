@@ -1,6 +1,6 @@
-//! The async host: the same machines and the same engine over an object store.
+//! The async driver: the same machines and scan engine over an object store.
 //!
-//! Nothing here knows a runtime; the futures run on whichever one the store needs.
+//! It does not depend on a runtime; its futures run on whichever one the store needs.
 
 use super::take::Taking;
 use super::version::{Version, changed};

@@ -1,4 +1,4 @@
-//! Rows by their numbers, in any order: read in theirs, given in the one that was asked for.
+//! Random access: rows by number, read in file order and returned in the requested order.
 
 use super::decoded_bytes;
 use crate::plan::batch_of;

@@ -1,4 +1,4 @@
-//! Which object is read: what it was when it was opened. One that changes while it is read would give rows of both.
+//! The version of an object, recorded when it is opened, so that an object that changes while being read is detected.
 
 use crate::{Class, Error, Result};
 use object_store::ObjectMeta;

@@ -1,18 +1,18 @@
-//! Where a literal meets the type of its column.
+//! Binds the literals of a predicate to column types.
 //!
-//! A literal is what a person typed; a column holds only some values. Binding finds the place of the literal among these:
-//! it is one of them, or lies between two, or beyond all. Then the comparison is one with a value that the column can
-//! hold, or its answer is known:
+//! A literal is what the user wrote; a column type holds only some values. Binding locates the literal among these: it
+//! is one of them, lies between two, or beyond all. The comparison then becomes one with a value of the column type, or
+//! a constant:
 //!
 //! ```text
 //! d > 1.555   on decimals with two places   is   d > 1.55
 //! d = 1.555                                 is   never true
 //! t <= 1.5 s  on seconds                    is   t <= 1 s
-//! i < 300     on integers of one byte       is   true of every value
+//! i < 300     on one-byte integers          is   true for every value
 //! ```
 //!
-//! Columns of floating point numbers are the exception: there a number stands for the nearest that the column can hold,
-//! as it did when the values were written. A finite number beyond the largest is not infinity.
+//! Floating-point columns are the exception: the literal is rounded to the nearest value of the column type, as it was
+//! when the values were written. A finite literal beyond the largest value is not infinity.
 
 use super::bound::{BoundPredicate, Literal};
 use super::{Op, Predicate};

@@ -1,4 +1,4 @@
-//! A predicate bound to the types of its columns: what is evaluated on rows.
+//! A predicate bound to column types, as it is evaluated on rows.
 
 use super::Op;
 use super::mask::mask;

@@ -1,7 +1,7 @@
-//! One bit for each value: whether something holds of it.
+//! One bit per value: whether a comparison is true for it.
 //!
-//! Comparing is what a filter does to every value that it reads, so it is done many values at a time, with the widest
-//! instructions that the processor has.
+//! A filter compares every value that it reads, so comparisons process many values at a time with the widest SIMD
+//! instructions available.
 
 use arrow::buffer::{BooleanBuffer, Buffer};
 

@@ -1,11 +1,11 @@
-//! Which rows: a small language of comparisons that every format understands.
+//! Predicates: a small comparison language that every format supports.
 //!
-//! A [`Predicate`] says what was asked, with literals as they were written. Bound to a schema it is a [`BoundPredicate`],
-//! whose literals are values of their columns. That is used twice: against zone maps, to leave out whole parts of a file
-//! ([`BoundPredicate::prune`], conservative), and on decoded rows, exactly ([`BoundPredicate::evaluate`]).
+//! A [`Predicate`] has its literals as written. Bound to a schema, it is a [`BoundPredicate`], whose literals are
+//! values of their columns. That is used twice: to prune parts of a file by zone maps ([`BoundPredicate::prune`],
+//! conservative), and on decoded rows ([`BoundPredicate::evaluate`], exact).
 //!
 //! Nulls follow SQL: a comparison with null is unknown, and only rows for which the whole predicate is true are kept.
-//! Floats have one order: NaN equals NaN and is larger than every number, -0.0 equals 0.0.
+//! Floats have a total order in which NaN equals NaN and is greater than every number, and -0.0 equals 0.0.
 
 mod bind;
 mod bound;

@@ -1,4 +1,4 @@
-//! Reading a predicate as a person types it: `price >= 44000 and sym = "BTC"`.
+//! Parses predicates such as `price >= 44000 and sym = "BTC"`.
 //!
 //! ```text
 //! or      = and ("or" and)*

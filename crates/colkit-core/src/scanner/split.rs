@@ -1,4 +1,4 @@
-//! One split of a scan under way: its lanes, what they have ready, and what is being decided about its rows.
+//! A split in progress: its lanes, the batches they have ready, and the state of its conditions.
 
 use crate::lanes::LaneOutput;
 use crate::{BatchMachine, Error, Lane, Result, Selection, Split};

@@ -1,4 +1,4 @@
-//! What the Tab key offers, and when a statement is complete.
+//! Tab completion, and whether a statement is complete.
 
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::highlight::Highlighter;
@@ -12,19 +12,19 @@ const KEYWORDS: &str = "ALL AND AS ASC BETWEEN BY CASE CAST COPY COUNT CREATE CR
     LOCATION NOT NULL OFFSET ON OR ORDER OUTER OVER PARTITION RIGHT ROLLUP SELECT SHOW STORED TABLE TABLES THEN TRUE UNION \
     UNNEST USING VALUES VIEW WHEN WHERE WINDOW WITH AVG MAX MIN SUM";
 
-/// Keywords, and the names of tables and columns as they become known.
-pub struct Words {
+/// Completes keywords and the names of known tables and columns.
+pub struct SqlHelper {
     known: BTreeSet<String>,
     files: FilenameCompleter,
 }
 
-impl Default for Words {
+impl Default for SqlHelper {
     fn default() -> Self {
-        Words { known: BTreeSet::new(), files: FilenameCompleter::new() }
+        SqlHelper { known: BTreeSet::new(), files: FilenameCompleter::new() }
     }
 }
 
-impl Words {
+impl SqlHelper {
     /// Offers these tables and their columns.
     pub fn learn(&mut self, tables: &[(String, Vec<String>)]) {
         for (table, columns) in tables {
@@ -48,7 +48,7 @@ fn in_quotes(text: &str) -> bool {
     text.matches('\'').count() % 2 == 1
 }
 
-impl Completer for Words {
+impl Completer for SqlHelper {
     type Candidate = Pair;
 
     fn complete(&self, line: &str, at: usize, context: &Context<'_>) -> Result<(usize, Vec<Pair>)> {
@@ -68,7 +68,7 @@ impl Completer for Words {
     }
 }
 
-impl Validator for Words {
+impl Validator for SqlHelper {
     fn validate(&self, context: &mut ValidationContext<'_>) -> Result<ValidationResult> {
         let text = context.input().trim();
         let complete = text.is_empty() || text.starts_with('.') || (text.ends_with(';') && !in_quotes(text));
@@ -76,13 +76,13 @@ impl Validator for Words {
     }
 }
 
-impl Hinter for Words {
+impl Hinter for SqlHelper {
     type Hint = String;
 }
 
-impl Highlighter for Words {}
+impl Highlighter for SqlHelper {}
 
-impl Helper for Words {}
+impl Helper for SqlHelper {}
 
 #[cfg(test)]
 mod tests {
@@ -90,7 +90,7 @@ mod tests {
     use rustyline::history::DefaultHistory;
 
     fn offered(line: &str) -> Vec<String> {
-        let mut words = Words::default();
+        let mut words = SqlHelper::default();
         words.learn(&[("trades".into(), vec!["price".into(), "Symbol".into()])]);
         let history = DefaultHistory::new();
         let (_, found) = words.complete(line, line.len(), &Context::new(&history)).unwrap();

@@ -1,10 +1,10 @@
-//! `COPY ... TO`: written by our own formats, under the rules that hold for every other output.
+//! `COPY ... TO`: written by colkit's formats, under the same rules as other output files.
 
-use super::Asking;
+use super::SqlSession;
 use crate::Io;
 use crate::args::SqlArgs;
 use crate::request::is_stream;
-use crate::rows::Printing;
+use crate::rows::RowOutput;
 use colkit::arrow::array::UInt64Array;
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::{Error, Existing, Result};
@@ -16,18 +16,18 @@ use colkit_sql::plain;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a statement writes.
-pub enum Copying {
-    /// Nothing.
-    No,
-    /// A file that we write.
-    Ours(CopyTo),
-    /// Files in a new folder, or with options: what DataFusion writes.
-    Engine,
+/// Where a statement writes to, and who writes it.
+pub enum CopyTarget {
+    /// Nowhere: the statement is not a `COPY`.
+    None,
+    /// To a file, by colkit.
+    Colkit(CopyTo),
+    /// To a new directory or with options, by DataFusion.
+    DataFusion,
 }
 
-/// Whether the statement writes, and whether it may.
-pub fn copying(plan: &LogicalPlan) -> Result<Copying> {
+/// The target of a `COPY` statement; an error if it may not be written.
+pub fn copy_target(plan: &LogicalPlan) -> Result<CopyTarget> {
     let LogicalPlan::Copy(copy) = plan else {
         let mut inside = false;
         // EXPLAIN alone runs nothing; EXPLAIN ANALYZE does.
@@ -42,7 +42,7 @@ pub fn copying(plan: &LogicalPlan) -> Result<Copying> {
         found.map_err(|e| plain(&e))?;
         return match inside {
             true => Err(Error::request("copy_inside", "COPY is a statement of its own")),
-            false => Ok(Copying::No),
+            false => Ok(CopyTarget::None),
         };
     };
     let target = copy.output_url.as_str();
@@ -53,7 +53,7 @@ pub fn copying(plan: &LogicalPlan) -> Result<Copying> {
         ));
     }
     if copy.partition_by.is_empty() && copy.options.is_empty() && !target.ends_with('/') {
-        return Ok(Copying::Ours(copy.clone()));
+        return Ok(CopyTarget::Colkit(copy.clone()));
     }
     let path = Path::new(target);
     let is_empty_folder = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
@@ -65,14 +65,14 @@ pub fn copying(plan: &LogicalPlan) -> Result<Copying> {
     if !target.ends_with('/') {
         colkit::check_target(path, Existing::Refuse)?;
     }
-    Ok(Copying::Engine)
+    Ok(CopyTarget::DataFusion)
 }
 
-impl Asking {
+impl SqlSession {
     /// Writes what is copied. Answers with the number of rows, as DataFusion does.
     pub fn copy(&mut self, copy: &CopyTo, args: &SqlArgs, io: &mut Io) -> Result<RecordBatch> {
         let target = Path::new(&copy.output_url);
-        let printing = Printing::to(target, &copy.file_type.get_ext(), args.existing(), args.print.fit)?;
+        let printing = RowOutput::to(target, &copy.file_type.get_ext(), args.existing(), args.print.fit)?;
         let frame = DataFrame::new(self.context.state(), copy.input.as_ref().clone());
         let (_, rows) = self.write(frame, &printing, args, io)?;
         let schema = Arc::new(copy.output_schema.as_arrow().clone());

@@ -1,4 +1,4 @@
-//! `sql`: questions over files of any format.
+//! `sql`: queries files of any format.
 
 mod complete;
 mod copy;
@@ -8,7 +8,7 @@ mod spool;
 use crate::args::SqlArgs;
 use crate::human::{bytes, count, plural};
 use crate::request::is_stream;
-use crate::rows::{Printing, Subject};
+use crate::rows::{RowOutput, RowSource};
 use crate::{Io, Outcome};
 use colkit::arrow::array::{ArrayRef, RecordBatchOptions};
 use colkit::arrow::compute::cast;
@@ -21,7 +21,7 @@ use colkit_sql::datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use colkit_sql::datafusion::prelude::{DataFrame, SessionContext};
 use colkit_sql::datafusion::sql::parser::Statement;
 use colkit_sql::{STACK_BYTES, Sessions, TableRead, explain, files_of, plain, statements};
-use copy::{Copying, copying};
+use copy::{CopyTarget, copy_target};
 use futures::StreamExt;
 use serde_json::json;
 use spool::Spool;
@@ -32,20 +32,20 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Runtime;
 
-/// Asks on a thread whose stack is as large as queries may need.
+/// Runs on a thread with a stack large enough for deeply nested queries.
 pub fn run(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
     std::thread::scope(|scope| {
-        let asking = std::thread::Builder::new().name("colkit-sql".into()).stack_size(STACK_BYTES);
-        let asking = asking.spawn_scoped(scope, || ask(args, io))?;
-        asking.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let thread = std::thread::Builder::new().name("colkit-sql".into()).stack_size(STACK_BYTES);
+        let thread = thread.spawn_scoped(scope, || run_on_this_thread(args, io))?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
-fn ask(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
+fn run_on_this_thread(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
     let shell = args.query.is_none() && args.file.is_none() && std::io::stdin().is_terminal();
-    let mut asking = Asking::start(args, io)?;
+    let mut session = SqlSession::start(args, io)?;
     if shell {
-        return shell::run(&mut asking, args, io);
+        return shell::run(&mut session, args, io);
     }
     let text = match (&args.query, &args.file) {
         (Some(query), _) => query.clone(),
@@ -58,34 +58,34 @@ fn ask(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
             text
         }
     };
-    asking.ask(&text, args, io)?;
-    Ok(Outcome::Yes)
+    session.execute(&text, args, io)?;
+    Ok(Outcome::Success)
 }
 
-/// A session and what it runs on.
-struct Asking {
-    // Before the runtime, so that it ends while there is one.
+/// A DataFusion session with its runtime, stores and temporary files.
+struct SqlSession {
+    // Declared before the runtime, so that it is dropped first.
     context: SessionContext,
     stores: Stores,
-    /// What had been asked of stores when the last answer had been given.
-    told: Vec<(String, StoreCount)>,
-    /// Standard input, once it is a table.
+    /// Request counts of the stores after the last statement.
+    counted: Vec<(String, StoreCount)>,
+    /// A copy of stdin, once it is used as a table.
     spooled: Option<Spool>,
-    /// Where to put what does not fit into memory; gone with the session.
+    /// Spill directory, removed with the session.
     _spill: Option<FolderSink>,
     runtime: Runtime,
 }
 
-/// A folder of our own in the one that was asked for. What a killed process left of it, the next one removes.
-fn spill_folder(asked_for: Option<&Path>) -> Result<Option<FolderSink>> {
+/// A new directory in `--spill-dir`. The next process removes what a killed one left.
+fn spill_folder(requested: Option<&Path>) -> Result<Option<FolderSink>> {
     let create = |folder: &Path| {
         FolderSink::create(&folder.join("spill"))
             .map_err(|e| Error::from(e).file(folder.display().to_string()).part("folder to spill to"))
     };
-    asked_for.map(create).transpose()
+    requested.map(create).transpose()
 }
 
-impl Asking {
+impl SqlSession {
     fn start(args: &SqlArgs, io: &mut Io) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(args.reading.thread_count())
@@ -102,19 +102,19 @@ impl Asking {
             stores: stores.clone(),
         };
         let context = sessions.start().map_err(|e| plain(&e))?;
-        let mut asking = Asking { context, stores, told: Vec::new(), spooled: None, _spill: spill, runtime };
+        let mut session = SqlSession { context, stores, counted: Vec::new(), spooled: None, _spill: spill, runtime };
         for table in &args.tables {
             let Some((name, path)) = table.split_once('=').filter(|(n, p)| !n.is_empty() && !p.is_empty()) else {
                 return Err(Error::request("bad_table", format!("expected NAME=PATH, found {table:?}"))
                     .hint("such as --table trades=data/trades.lance"));
             };
-            asking.call(name, path, io)?;
+            session.register(name, path, io)?;
         }
-        Ok(asking)
+        Ok(session)
     }
 
-    /// Lets `name` stand for the table that `path` is.
-    fn call(&mut self, name: &str, path: &str, io: &mut Io) -> Result<()> {
+    /// Registers the table at `path` as `name`.
+    fn register(&mut self, name: &str, path: &str, io: &mut Io) -> Result<()> {
         let path = match is_stream(Path::new(path)) {
             true => self.standard_input(io)?,
             false => path.to_owned(),
@@ -129,7 +129,7 @@ impl Asking {
             .map_err(|e| plain(&e))
     }
 
-    /// The file that standard input was copied to: queries read tables from more than one place at once.
+    /// Copies stdin to a file, because queries read a table at several positions at once.
     fn standard_input(&mut self, io: &mut Io) -> Result<String> {
         let spool = match &self.spooled {
             Some(spool) => spool,
@@ -138,17 +138,17 @@ impl Asking {
         Ok(spool.path().display().to_string())
     }
 
-    /// Runs all statements of `text` and prints what they give.
-    fn ask(&mut self, text: &str, args: &SqlArgs, io: &mut Io) -> Result<()> {
-        let printing = Printing::new(&args.print, args.existing(), args.script.json, io)?;
+    /// Runs all statements of `text` and prints their results.
+    fn execute(&mut self, text: &str, args: &SqlArgs, io: &mut Io) -> Result<()> {
+        let printing = RowOutput::new(&args.print, args.existing(), args.script.json, io)?;
         let statements = statements(&self.context.state(), text).map_err(|e| plain(&e))?;
         if statements.is_empty() {
             return Err(Error::request("bad_sql", "there is no statement to run").hint("such as SELECT 1"));
         }
         if self.spooled.is_none() && self.reads_standard_input(&statements)? {
-            self.call("-", "-", io)?;
+            self.register("-", "-", io)?;
         }
-        let mut answers = Vec::new();
+        let mut frames = Vec::new();
         for mut statement in statements {
             colkit_sql::approximate_numbers(&mut statement);
             let context = &self.context;
@@ -156,11 +156,11 @@ impl Asking {
                 let plan = context.state().statement_to_plan(statement).await?;
                 context.execute_logical_plan(plan).await
             });
-            answers.push(frame.map_err(|e| plain(&e))?);
+            frames.push(frame.map_err(|e| plain(&e))?);
         }
-        let last = answers.len() - 1;
-        for (i, frame) in answers.into_iter().enumerate() {
-            // Of several answers only the last one goes to a file.
+        let last = frames.len() - 1;
+        for (i, frame) in frames.into_iter().enumerate() {
+            // Only the result of the last statement is written to a file.
             if i == last || args.print.out.is_none() {
                 self.print(frame, &printing, args, io)?;
             } else {
@@ -170,7 +170,7 @@ impl Asking {
         Ok(())
     }
 
-    /// Whether standard input is one of the tables.
+    /// Whether stdin is one of the tables.
     fn reads_standard_input(&self, statements: &VecDeque<Statement>) -> Result<bool> {
         let state = self.context.state();
         for statement in statements {
@@ -183,25 +183,25 @@ impl Asking {
     }
 
     fn drain(&mut self, frame: DataFrame, args: &SqlArgs, io: &mut Io) -> Result<()> {
-        match copying(frame.logical_plan())? {
-            Copying::Ours(copy) => self.copy(&copy, args, io).map(drop),
+        match copy_target(frame.logical_plan())? {
+            CopyTarget::Colkit(copy) => self.copy(&copy, args, io).map(drop),
             _ => self.runtime.block_on(frame.collect()).map(drop).map_err(|e| plain(&e)),
         }
     }
 
-    fn print(&mut self, frame: DataFrame, printing: &Printing, args: &SqlArgs, io: &mut Io) -> Result<()> {
+    fn print(&mut self, frame: DataFrame, printing: &RowOutput, args: &SqlArgs, io: &mut Io) -> Result<()> {
         let began = Instant::now();
-        if let Copying::Ours(copy) = copying(frame.logical_plan())? {
+        if let CopyTarget::Colkit(copy) = copy_target(frame.logical_plan())? {
             let count = self.copy(&copy, args, io)?;
-            let mut printer = printing.start(&count.schema(), Subject::nothing(), io, args.reading.memory)?;
+            let mut printer = printing.start(&count.schema(), RowSource::nothing(), io, args.reading.memory)?;
             printer.write(&count)?;
             return printer.finish().map(drop);
         }
         let (plan, given) = self.write(frame, printing, args, io)?;
         if args.print.explain {
-            tell(&explain(&plan), &asked(&self.told, &self.stores.counts()), io)?;
+            print_explanation(&explain(&plan), &requests_since(&self.counted, &self.stores.counts()), io)?;
         }
-        self.told = self.stores.counts();
+        self.counted = self.stores.counts();
         if let Some(out) = &args.print.out
             && !args.script.json
         {
@@ -211,7 +211,7 @@ impl Asking {
         Ok(())
     }
 
-    /// The files that must not be written to while this runs.
+    /// The files that the query reads, which must not be written to.
     fn files_of(&self, frame: &DataFrame) -> Result<Vec<PathBuf>> {
         let state = self.context.state();
         let files = self.runtime.block_on(files_of(frame.logical_plan(), &state)).map_err(|e| plain(&e))?;
@@ -219,11 +219,11 @@ impl Asking {
         Ok(files.into_iter().filter(|f| Some(f.as_path()) != spooled).collect())
     }
 
-    /// Runs a query and writes its rows. Gives the plan that ran and the number of rows.
+    /// Runs a query and writes its rows. Returns the executed plan and the number of rows.
     fn write(
         &mut self,
         frame: DataFrame,
-        printing: &Printing,
+        printing: &RowOutput,
         args: &SqlArgs,
         io: &mut Io,
     ) -> Result<(Arc<dyn ExecutionPlan>, u64)> {
@@ -246,7 +246,7 @@ impl Asking {
             }
             return Ok((plan, 0));
         }
-        let subject = Subject { inputs, cost: Box::new(cost) };
+        let subject = RowSource { inputs, cost: Box::new(cost) };
         let mut printer = printing.start(&schema, subject, io, args.reading.memory)?;
         let mut given = 0;
         while let Some(batch) = self.runtime.block_on(rows.next()) {
@@ -261,12 +261,12 @@ impl Asking {
     }
 }
 
-/// A name that is taken as it stands: its dots do not separate catalogs, and its case is kept.
+/// A table reference taken literally: dots do not separate catalogs, and case is kept.
 fn file_name(name: &str) -> colkit_sql::datafusion::common::TableReference {
     colkit_sql::datafusion::common::TableReference::bare(name.to_owned())
 }
 
-/// The schema with text and bytes in the form that every format knows.
+/// The schema with string and binary views replaced by types that every format supports.
 fn plain_schema(schema: &Schema) -> SchemaRef {
     let plain = |f: &Arc<Field>| f.as_ref().clone().with_data_type(without_views(f.data_type()));
     Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()))
@@ -279,12 +279,12 @@ fn plain_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     };
     let columns = batch.columns().iter().zip(schema.fields()).map(plain).collect::<Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    // What a query promises about nulls it does not always keep.
+    // A query's result may have nulls in columns that its schema declares non-null.
     Ok(RecordBatch::try_new_with_options(schema.clone(), columns, &options)?)
 }
 
-/// What was asked of stores between two counts.
-fn asked(before: &[(String, StoreCount)], after: &[(String, StoreCount)]) -> Vec<(String, StoreCount)> {
+/// The requests made between two counts.
+fn requests_since(before: &[(String, StoreCount)], after: &[(String, StoreCount)]) -> Vec<(String, StoreCount)> {
     let since = |(name, now): &(String, StoreCount)| {
         let then = before.iter().find(|(n, _)| n == name).map_or_else(StoreCount::default, |(_, c)| *c);
         let count = StoreCount {
@@ -298,7 +298,7 @@ fn asked(before: &[(String, StoreCount)], after: &[(String, StoreCount)]) -> Vec
     after.iter().map(since).collect()
 }
 
-/// What the query read, for scripts.
+/// What the query read, as JSON.
 fn cost(reads: &[TableRead]) -> Vec<(&'static str, serde_json::Value)> {
     let tables: Vec<_> = reads.iter().map(document).collect();
     vec![
@@ -326,33 +326,33 @@ fn document(read: &TableRead) -> serde_json::Value {
     })
 }
 
-/// What the query planned to read and read, for people.
-fn tell(reads: &[TableRead], stores: &[(String, StoreCount)], io: &mut Io) -> Result<()> {
+/// Prints what the query planned to read and what it read.
+fn print_explanation(reads: &[TableRead], stores: &[(String, StoreCount)], io: &mut Io) -> Result<()> {
     if reads.is_empty() {
-        writeln!(io.stderr, "read: nothing; the answer was known from what files say about themselves")?;
+        writeln!(io.stderr, "read: nothing; answered from file metadata")?;
     }
     for r in reads {
         let files = if r.files > 1 { format!(" and {} more", plural(r.files - 1, "file")) } else { String::new() };
-        writeln!(io.stderr, "{}{files}, by {}", io.stderr.bold(&r.table), plural(r.partitions, "partition"))?;
+        writeln!(io.stderr, "{}{files}, {}", io.stderr.bold(&r.table), plural(r.partitions, "partition"))?;
         let (splits, pruned) = (plural(r.splits, "split"), plural(r.splits_pruned, "split"));
-        writeln!(io.stderr, "  plan: {splits}; {pruned} with {} ruled out", plural(r.rows_pruned, "row"))?;
+        writeln!(io.stderr, "  plan: {splits}; {pruned} pruned ({})", plural(r.rows_pruned, "row"))?;
         let ranges = plural(r.ranges_planned, "byte range");
         let requests = plural(r.requests_planned, "request");
         writeln!(io.stderr, "  plan: {ranges} in {requests}, {}", plural(r.bytes_planned, "byte"))?;
         let size = bytes(r.bytes_read);
         writeln!(io.stderr, "  read: {} ({size}) in {}", plural(r.bytes_read, "byte"), plural(r.requests, "request"))?;
-        writeln!(io.stderr, "  rows: {} decoded, {} given", count(r.rows_decoded), count(r.rows_out))?;
+        writeln!(io.stderr, "  rows: {} decoded, {} returned", count(r.rows_decoded), count(r.rows_out))?;
     }
     for (name, c) in stores.iter().filter(|(name, c)| name != "file://" && *c != StoreCount::default()) {
         let (reads, got) = (plural(c.reads, "range request"), plural(c.bytes, "byte"));
-        let (heads, lists) = (plural(c.heads, "size request"), plural(c.lists, "listing"));
-        writeln!(io.stderr, "{name}: {reads} with {got}, {heads}, {lists}, opening included")?;
+        let (heads, lists) = (plural(c.heads, "HEAD request"), plural(c.lists, "list request"));
+        writeln!(io.stderr, "{name}: {reads} ({got}), {heads}, {lists}, including open")?;
     }
     Ok(())
 }
 
-impl Asking {
-    /// The tables that have names, with their columns.
+impl SqlSession {
+    /// The registered tables and their columns.
     fn names(&self) -> Vec<(String, Vec<String>)> {
         let mut tables = Vec::new();
         let catalogs = self.context.catalog_names();

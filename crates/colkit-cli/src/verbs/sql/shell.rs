@@ -1,7 +1,7 @@
-//! The interactive shell: lines with history and completion, statements over several lines, and a few commands.
+//! The interactive shell: line editing with history and completion, multi-line statements, and dot commands.
 
-use super::Asking;
-use super::complete::Words;
+use super::SqlSession;
+use super::complete::SqlHelper;
 use crate::args::SqlArgs;
 use crate::human::plural;
 use crate::{Io, Outcome, report};
@@ -14,36 +14,36 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 const HELP: &str = "\
-Statements end with ; and may go over several lines. Tables are names in single quotes:
+Statements end with ; and may span several lines. Files in single quotes are tables:
   SELECT * FROM 'trades.at1' LIMIT 10;
 
-  .help                 this
-  .tables               the tables that have names
-  .schema NAME          the columns of a table or file
-  .table NAME PATH      let a name stand for a file, pattern, folder or URL
-  .timer on|off         tell how long statements take
-  .explain on|off       tell what statements read
-  .quit                 leave; Ctrl-D does too
+  .help                 show this help
+  .tables               list registered tables
+  .schema NAME          show the columns of a table or file
+  .table NAME PATH      register a file, glob pattern, directory or URL as a table
+  .timer on|off         print the time each statement takes
+  .explain on|off       print what each statement reads
+  .quit                 exit (also Ctrl-D)
 
-Tab completes keywords, tables, columns and files. Ctrl-C drops what is being typed.
+Tab completes keywords, tables, columns and files. Ctrl-C discards the current statement.
 ";
 
-pub fn run(asking: &mut Asking, args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
+pub fn run(session: &mut SqlSession, args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
     let config = Config::builder().auto_add_history(true).history_ignore_space(true).build();
     let failed = |e: ReadlineError| Error::request("no_terminal", format!("the terminal cannot be used: {e}"));
-    let mut editor: Editor<Words, FileHistory> = Editor::with_config(config).map_err(failed)?;
-    editor.set_helper(Some(Words::default()));
+    let mut editor: Editor<SqlHelper, FileHistory> = Editor::with_config(config).map_err(failed)?;
+    editor.set_helper(Some(SqlHelper::default()));
     let history = history_file();
     if let Some(file) = &history {
-        // The first time there is none.
+        // Absent on first use.
         let _ = editor.load_history(file);
     }
-    writeln!(io.stdout, "colkit {}: statements end with ; and .help says more", env!("CARGO_PKG_VERSION"))?;
+    writeln!(io.stdout, "colkit {}: end statements with ; and type .help for help", env!("CARGO_PKG_VERSION"))?;
     let mut settings = Settings { timer: true, explain: args.print.explain };
     loop {
         io.flush()?;
         if let Some(words) = editor.helper_mut() {
-            words.learn(&asking.names());
+            words.learn(&session.names());
         }
         let line = match editor.readline("sql> ") {
             Ok(line) => line,
@@ -55,8 +55,8 @@ pub fn run(asking: &mut Asking, args: &SqlArgs, io: &mut Io) -> Result<Outcome> 
         let outcome = match line.strip_prefix('.') {
             _ if line.is_empty() => continue,
             Some("quit" | "exit") => break,
-            Some(command) => settings.command(command, asking, io),
-            None => settings.statement(line, asking, args, io),
+            Some(command) => settings.command(command, session, io),
+            None => settings.statement(line, session, args, io),
         };
         if let Err(error) = outcome {
             io.flush()?;
@@ -66,13 +66,13 @@ pub fn run(asking: &mut Asking, args: &SqlArgs, io: &mut Io) -> Result<Outcome> 
     if let Some(file) = &history {
         let saved = file.parent().map(std::fs::create_dir_all).transpose().is_ok() && editor.save_history(file).is_ok();
         if !saved {
-            writeln!(io.stderr, "note: the history could not be kept in {}", file.display())?;
+            writeln!(io.stderr, "note: could not save the history to {}", file.display())?;
         }
     }
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }
 
-/// Where what was typed is remembered.
+/// The history file.
 fn history_file() -> Option<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
     let state = state.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state")))?;
@@ -85,7 +85,7 @@ struct Settings {
 }
 
 impl Settings {
-    fn statement(&self, text: &str, asking: &mut Asking, args: &SqlArgs, io: &mut Io) -> Result<()> {
+    fn statement(&self, text: &str, session: &mut SqlSession, args: &SqlArgs, io: &mut Io) -> Result<()> {
         let began = Instant::now();
         let mut print = args.print.clone();
         print.explain = self.explain;
@@ -99,14 +99,14 @@ impl Settings {
             script: args.script.clone(),
             reading: args.reading.clone(),
         };
-        asking.ask(text, &args, io)?;
+        session.execute(text, &args, io)?;
         if self.timer {
             writeln!(io.stderr, "{:.3} s", began.elapsed().as_secs_f64())?;
         }
         Ok(())
     }
 
-    fn command(&mut self, command: &str, asking: &mut Asking, io: &mut Io) -> Result<()> {
+    fn command(&mut self, command: &str, session: &mut SqlSession, io: &mut Io) -> Result<()> {
         let words: Vec<&str> = command.split_whitespace().collect();
         let switch = |value: &str| match value {
             "on" => Ok(true),
@@ -116,17 +116,17 @@ impl Settings {
         match words.as_slice() {
             ["help"] => io.stdout.write_all(HELP.as_bytes())?,
             ["tables"] => {
-                for (name, columns) in asking.names() {
+                for (name, columns) in session.names() {
                     writeln!(io.stdout, "{name}  ({})", plural(columns.len() as u64, "column"))?;
                 }
             }
             ["schema", name] => {
-                for field in asking.schema_of(name.trim_matches(['\'', '"', ';']))?.fields() {
-                    let nullable = if field.is_nullable() { "" } else { ", never null" };
+                for field in session.schema_of(name.trim_matches(['\'', '"', ';']))?.fields() {
+                    let nullable = if field.is_nullable() { " (nullable)" } else { "" };
                     writeln!(io.stdout, "{}: {}{nullable}", field.name(), colkit::type_name(field.data_type()))?;
                 }
             }
-            ["table", name, path] => asking.call(name, path.trim_matches(['\'', '"', ';']), io)?,
+            ["table", name, path] => session.register(name, path.trim_matches(['\'', '"', ';']), io)?,
             ["timer", value] => self.timer = switch(value)?,
             ["explain", value] => self.explain = switch(value)?,
             _ => {

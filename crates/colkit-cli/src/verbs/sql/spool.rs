@@ -1,10 +1,10 @@
-//! Standard input as a file: queries read tables from more than one place at once.
+//! Stdin as a file, because queries read a table at several positions at once.
 
 use colkit::Result;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A copy of standard input, gone with the process, however it ends.
+/// A copy of stdin that disappears with the process, however it ends.
 pub struct Spool {
     path: PathBuf,
     /// Holds the file, which has no name.

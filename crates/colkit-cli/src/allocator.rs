@@ -1,11 +1,10 @@
-//! `--memory` as a ceiling: an allocator that counts what it hands out.
+//! Enforces `--memory`: a global allocator that counts allocated bytes.
 //!
-//! Readers check what they are about to reserve, and between their steps they look at what is in use
-//! ([`colkit::memory`]). Whatever gets past both, an allocation that would go far beyond the ceiling, ends the command
-//! here with the same message. It cannot become an error: an allocator must not unwind, and refusing would abort.
+//! Readers check before they allocate, and compare current usage with the limit between steps ([`colkit::memory`]). An
+//! allocation that gets past both and would far exceed the limit ends the command here, with the same message. It cannot
+//! become an error: an allocator must not unwind, and returning null would abort.
 //!
-//! Memory of C libraries (zstd, xz, libdeflate) and the stacks of threads are not counted; readers bound what they let
-//! those libraries take.
+//! Memory of C libraries (zstd, xz, libdeflate) and thread stacks are not counted; readers limit what those libraries use.
 
 #![expect(unsafe_code, reason = "an allocator cannot be written without")]
 
@@ -15,10 +14,10 @@ use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// What the program itself may hold, whatever is asked of it: arguments, a SQL session, buffers of streams.
+/// Memory for the program itself, on top of `--memory`: arguments, a SQL session, stream buffers.
 const PROGRAM: u64 = 16 << 20;
 
-/// What a thread has allocated is added up for all once it is this much, so that threads do not fight over one counter.
+/// A thread adds its allocations to the shared counter in steps of this size, to avoid contention.
 const GRAIN: i64 = 32 << 10;
 
 static IN_USE: AtomicI64 = AtomicI64::new(0);
@@ -29,16 +28,16 @@ thread_local! {
     static UNCOUNTED: Cell<i64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counting.
-pub struct Counting;
+/// The system allocator, counting allocated bytes.
+pub struct CountingAllocator;
 
-/// Bytes that are allocated.
+/// Bytes currently allocated.
 fn in_use() -> u64 {
     u64::try_from(IN_USE.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// From now on the command may use `memory` bytes, beside what the program itself needs. Once more is in use, reading ends with
-/// an error; what would take a quarter more is not handed out, and `last_words` are the command's.
+/// Limits the command to `memory` bytes, on top of what the program itself needs. Beyond that, reading ends with an error; an
+/// allocation that would exceed the limit by a quarter ends the command with `last_words`.
 pub fn set(memory: u64, last_words: String) {
     if LAST_WORDS.set(last_words).is_ok() {
         let ceiling = memory.saturating_add(PROGRAM);
@@ -62,7 +61,7 @@ fn count(change: i64) {
     }
 }
 
-/// Ends the command. Files that are being written have no name yet and vanish with it.
+/// Ends the command. Unfinished output files have no name yet and disappear with it.
 #[cold]
 #[expect(clippy::exit, reason = "an allocator can neither return an error nor unwind")]
 fn end() {
@@ -81,7 +80,7 @@ fn size(bytes: usize) -> i64 {
 }
 
 // SAFETY: everything is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(size(layout.size()));
         // SAFETY: the caller's promise is the system's.

@@ -1,17 +1,16 @@
-//! What a file is called or contains never changes the terminal: characters that could are shown as escapes.
+//! Escapes characters that could control the terminal, so that file names and contents cannot.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Stands for the beginning of an escape sequence of our own, until it is written. No text has it: Unicode keeps it for what
-/// goes on inside a program.
+/// Marks the start of our own escape sequences until they are written. It is a Unicode noncharacter, reserved for internal
+/// use, so text does not contain it.
 pub const STYLE: char = '\u{fdd0}';
 
 /// The styles that are used, as the terminal calls them.
 const STYLES: [&str; 6] = ["0m", "1m", "2m", "31;1m", "32m", "33m"];
 
-/// Whether a character moves the cursor or changes the terminal. Besides control characters: marks that turn the direction
-/// of writing.
+/// Whether a character can control the terminal: control characters and bidirectional formatting characters.
 fn changes_the_terminal(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
@@ -25,9 +24,9 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     text.chars().map(escape).collect::<String>().into()
 }
 
-/// What is said, as it is written: with line ends and tabs, with our own styles, and with nothing else that changes the
-/// terminal. The escapes are those of JSON, so that a document stays the document it is.
-pub fn said(bytes: &[u8]) -> Cow<'_, [u8]> {
+/// Escapes everything that could control the terminal, except line ends, tabs and our own styles. The escapes are those of
+/// JSON, so that JSON documents keep their meaning.
+pub fn escape(bytes: &[u8]) -> Cow<'_, [u8]> {
     if bytes.iter().all(|b| matches!(b, b' '..=b'~' | b'\n' | b'\t')) {
         return bytes.into();
     }
@@ -60,7 +59,7 @@ mod tests {
     fn nothing_escapes_to_the_terminal() {
         assert_eq!(one_line("a\x1b[31m\nb\u{202e}"), "a\\u{1b}[31m\\nb\\u{202e}");
         assert_eq!(one_line("é😀"), "é😀");
-        let text = |t: &str| String::from_utf8(said(t.as_bytes()).into_owned()).unwrap();
+        let text = |t: &str| String::from_utf8(escape(t.as_bytes()).into_owned()).unwrap();
         assert_eq!(text("a\x1b]0;x\x07\r\u{9b}2J\x7f\nb\té"), "a\\u001b]0;x\\u0007\\u000d\\u009b2J\\u007f\nb\té");
         assert_eq!(text(&format!("{STYLE}31;1mred{STYLE}0m{STYLE}x")), format!("\x1b[31;1mred\x1b[0m{STYLE}x"));
     }

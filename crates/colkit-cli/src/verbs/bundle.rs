@@ -1,4 +1,4 @@
-//! What `pack` puts into a bundle: files and folders under their names, and what a bundle cannot hold.
+//! Collects the files and directories that `pack` puts into a bundle, and what a bundle cannot hold.
 
 use crate::Io;
 use crate::request::{input, is_stream};
@@ -8,21 +8,21 @@ use std::collections::HashMap;
 use std::fs::{FileType, Metadata};
 use std::path::{Path, PathBuf};
 
-/// What was found.
+/// The files and directories to pack.
 #[derive(Default)]
-pub struct Collected {
+pub struct BundleContents {
     /// Files, each with its name in the bundle.
     pub files: Vec<(String, Input, Attributes)>,
     /// Folders likewise.
     pub folders: Vec<(String, Attributes)>,
-    /// What a bundle cannot hold: where it is, and what.
+    /// What a bundle cannot hold: its path and a description.
     pub lost: Vec<(PathBuf, String)>,
-    /// Files of several names, by the first of them.
+    /// Files with several hard links, by the first path found.
     #[cfg(unix)]
     known: HashMap<(u64, u64), PathBuf>,
 }
 
-impl Collected {
+impl BundleContents {
     /// Adds a file, or all that is in a folder; `several` if it is one of several inputs.
     pub fn add(&mut self, path: &Path, several: bool, io: &mut Io) -> Result<()> {
         if is_stream(path) {
@@ -81,11 +81,11 @@ impl Collected {
             _ if !kind.is_symlink() => special(kind),
             Ok(target) if target.is_file() => {
                 self.push(name, Input::path(&path)?, Attributes::of(&target))?;
-                "a link, of which the content of its file would remain"
+                "a symbolic link; the content of its target would be stored"
             }
-            Ok(target) if target.is_dir() => "a link to a folder",
-            Ok(_) => "a link to something that is not a file",
-            Err(_) => "a link that leads nowhere",
+            Ok(target) if target.is_dir() => "a symbolic link to a directory",
+            Ok(_) => "a symbolic link to something that is not a file",
+            Err(_) => "a dangling symbolic link",
         };
         self.lost.push((path, what.to_string()));
         Ok(())
@@ -98,7 +98,7 @@ impl Collected {
             return;
         }
         if let Some(first) = self.known.get(&(metadata.dev(), metadata.ino())) {
-            let what = format!("another name of the file {}, of which a copy would remain", first.display());
+            let what = format!("a hard link to {}; a copy would be stored", first.display());
             self.lost.push((path.to_path_buf(), what));
         } else {
             self.known.insert((metadata.dev(), metadata.ino()), path.to_path_buf());
@@ -143,5 +143,5 @@ fn special(kind: FileType) -> &'static str {
 
 #[cfg(not(unix))]
 fn special(_: FileType) -> &'static str {
-    "neither a file nor a folder"
+    "neither a file nor a directory"
 }
