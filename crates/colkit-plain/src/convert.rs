@@ -119,7 +119,7 @@ impl Conversion {
             (Kind::Text, How::FitUtf8) => fill_text(&self.utf8(array, row)?)?,
             (Kind::Text, How::Base64) => fill_text(&base64(array)?)?,
             (Kind::Text, How::Display) => fill_text(&display(array)?)?,
-            (Kind::Text, How::Json) => fill_text(&json_text(array)?)?,
+            (Kind::Text, How::Json) => fill_text(&(Arc::new(json::texts(array)?) as ArrayRef))?,
             (Kind::Text, _) => fill_text(array)?,
         })
     }
@@ -251,19 +251,6 @@ fn display(array: &ArrayRef) -> Result<ArrayRef> {
     let formatter = ArrayFormatter::try_new(array, &FormatOptions::default().with_null(""))?;
     let text = (0..array.len()).map(|i| formatter.value(i).try_to_string());
     let text = text.collect::<std::result::Result<Vec<_>, _>>()?;
-    Ok(Arc::new(LargeStringArray::from_iter_values(text)))
-}
-
-fn json_text(array: &ArrayRef) -> Result<ArrayRef> {
-    let encode = json::encoder(array)?;
-    let mut text = Vec::with_capacity(array.len());
-    for row in 0..array.len() {
-        let mut out = Vec::new();
-        if array.is_valid(row) {
-            encode(row, &mut out)?;
-        }
-        text.push(String::from_utf8_lossy(&out).into_owned());
-    }
     Ok(Arc::new(LargeStringArray::from_iter_values(text)))
 }
 

@@ -1,7 +1,7 @@
 //! Decoding a column as its payload comes out of the inflater: a batch in memory, not the column.
 
 use crate::dialect::{Kind, Strings};
-use crate::header::Column;
+use crate::header::ColumnEntry;
 use crate::inflate::{InflateStream, ready};
 use crate::strings::{LengthPieces, OffsetStrings};
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int32Array};
@@ -42,7 +42,7 @@ enum Decoder {
 
 impl StreamedColumn {
     pub fn new(
-        column: &Column,
+        column: &ColumnEntry,
         strings: Strings,
         row_count: u64,
         rows: Range<u64>,

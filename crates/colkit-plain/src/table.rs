@@ -5,7 +5,7 @@
 //! streamed, batch by batch.
 
 use crate::dialect::{Dialect, FixedHeader, Kind, Strings};
-use crate::header::Column;
+use crate::header::ColumnEntry;
 use crate::inflate::STREAM_COST;
 use crate::stream::{BatchSize, StreamedColumn};
 use crate::whole;
@@ -31,7 +31,7 @@ pub(crate) struct PlainTable {
     size: u64,
     fixed: FixedHeader,
     header_end: u64,
-    columns: Vec<Column>,
+    columns: Vec<ColumnEntry>,
     schema: SchemaRef,
     limits: Limits,
     /// Larger payloads are streamed.
@@ -44,16 +44,16 @@ impl PlainTable {
         size: u64,
         fixed: FixedHeader,
         header_end: u64,
-        columns: Vec<Column>,
+        columns: Vec<ColumnEntry>,
         limits: Limits,
         largest_whole: u64,
     ) -> Self {
-        let field = |c: &Column| Field::new(&c.name, data_type(c.kind), false);
+        let field = |c: &ColumnEntry| Field::new(&c.name, data_type(c.kind), false);
         let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
         PlainTable { dialect, size, fixed, header_end, columns, schema, limits, largest_whole }
     }
 
-    fn chosen(&self, projection: &Projection) -> Result<Vec<(usize, &Column)>> {
+    fn chosen(&self, projection: &Projection) -> Result<Vec<(usize, &ColumnEntry)>> {
         let indices = projection.indices(&self.schema)?;
         Ok(indices.into_iter().filter_map(|i| Some((i, self.columns.get(i)?))).collect())
     }
@@ -65,7 +65,7 @@ impl PlainTable {
         // Inflating a whole column for a few of its first rows would be waste.
         let most = rows.end >= self.fixed.rows / 2;
         let limit = if most { share.max(SMALL) } else { SMALL };
-        let whole = |column: &Column| column.raw <= limit.min(self.largest_whole);
+        let whole = |column: &ColumnEntry| column.raw <= limit.min(self.largest_whole);
         let streamed = chosen.iter().filter(|(_, c)| !whole(c));
         // Where the ends of all strings come before their bytes, those of the rows wanted are kept.
         let ends = rows.end.saturating_sub(rows.start).saturating_mul(4);
@@ -76,7 +76,7 @@ impl PlainTable {
         let cost = costs.fold(0, u64::saturating_add);
         Limits::check_memory("reading large columns side by side", cost, scan.memory)?;
         let size = BatchSize { rows: scan.batch_rows, bytes: scan.batch_bytes };
-        let lane = |(position, (index, column)): (usize, (usize, &Column))| {
+        let lane = |(position, (index, column)): (usize, (usize, &ColumnEntry))| {
             let schema = Arc::new(Schema::new(vec![self.schema.field(index).clone()]));
             let strings = self.dialect.strings;
             let decode = if whole(column) {
@@ -145,7 +145,7 @@ impl Table for PlainTable {
     fn layout(&self) -> Result<Boxed<Layout>> {
         let fixed = ByteRange::between(0, self.dialect.fixed as u64);
         let mut regions = vec![Region::new(fixed, RegionKind::Header, "fixed header")];
-        let entry = |(i, c): (usize, &Column)| Region::new(c.entry, RegionKind::Metadata, "entry").column(i);
+        let entry = |(i, c): (usize, &ColumnEntry)| Region::new(c.entry, RegionKind::Metadata, "entry").column(i);
         let entries = self.columns.iter().enumerate().map(entry).collect();
         let metadata = ByteRange::between(self.fixed.metadata, self.header_end);
         regions.push(Region::new(metadata, RegionKind::Metadata, "column entries").parts(entries));
@@ -171,7 +171,7 @@ impl Table for PlainTable {
 /// Reads one column of the table.
 struct ReadColumn {
     index: usize,
-    column: Column,
+    column: ColumnEntry,
     dialect: &'static Dialect,
     schema: SchemaRef,
     size: BatchSize,
@@ -241,8 +241,7 @@ fn next_slice(array: &ArrayRef, rows: &mut Range<u64>, size: BatchSize) -> Optio
 mod tests {
     //! Small columns are inflated whole, so the vectors would never be streamed; here they are.
 
-    use crate::header::Open;
-    use crate::{Cff, Colm, Gpp};
+    use crate::{Cff, Colm, Gpp, header};
     use arrow::datatypes::{DataType, SchemaRef};
     use bytes::Bytes;
     use colkit_core::conformance::{self, Laws};
@@ -267,9 +266,7 @@ mod tests {
         }
 
         fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
-            let mut open = Open::new(self.0, size, options);
-            open.largest_whole = 0;
-            Box::new(open)
+            header::open(self.0, size, options, 0)
         }
 
         fn stores(&self, data_type: &DataType) -> bool {

@@ -2,7 +2,7 @@
 //! layouts agree.
 
 use crate::dialect::{Kind, Strings};
-use crate::header::Column;
+use crate::header::ColumnEntry;
 use crate::inflate::why_refused;
 use crate::stream::bools;
 use crate::strings::{LengthStrings, bad_last_offset, bad_offset, bad_utf8};
@@ -13,7 +13,7 @@ use colkit_core::{Error, Result};
 use std::sync::Arc;
 
 /// All values of a column, from its block.
-pub(crate) fn decode(column: &Column, strings: Strings, rows: usize, block: &[u8]) -> Result<ArrayRef> {
+pub(crate) fn decode(column: &ColumnEntry, strings: Strings, rows: usize, block: &[u8]) -> Result<ArrayRef> {
     let raw = usize::try_from(column.raw).map_err(|_| Error::limit("a column", column.raw, usize::MAX))?;
     let payload = zlib::inflate(block, raw).map_err(|e| match e {
         InflateError::Refused => why_refused(column, block),
