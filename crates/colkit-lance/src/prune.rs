@@ -2,8 +2,8 @@
 
 use crate::bloom::{self, Filter};
 use crate::coroutine::Io;
+use crate::extensions::Zones;
 use crate::read::LanceFile;
-use crate::trust::Zones;
 use arrow::datatypes::DataType;
 use colkit_core::{BoundPredicate, ByteRange, Result, Value};
 use std::collections::{BTreeMap, HashSet};
