@@ -15,7 +15,7 @@ pub struct Decimal {
 
 /// Where something lies among the values that a type can hold.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place<T> {
+pub enum Nearest<T> {
     /// It is this value.
     At(T),
     /// It is between this value and the next one.
@@ -66,13 +66,13 @@ impl Decimal {
     }
 
     /// Where it lies among the multiples of `10^-scale`, counted in these.
-    pub fn in_units(&self, scale: i8) -> Place<i256> {
-        let beyond = if self.negative { Place::Below } else { Place::Above };
+    pub fn in_units(&self, scale: i8) -> Nearest<i256> {
+        let beyond = if self.negative { Nearest::Below } else { Nearest::Above };
         // The power of ten that the last digit has in these units.
         let shift = self.exponent + i64::from(scale);
         let length = i64::try_from(self.digits.len()).unwrap_or(FAR);
         if self.digits.is_empty() {
-            return Place::At(i256::ZERO);
+            return Nearest::At(i256::ZERO);
         }
         // More digits than the largest integer has.
         if length.saturating_add(shift) > 77 {
@@ -84,10 +84,10 @@ impl Decimal {
         let whole = format!("{sign}0{}{}", self.digits.get(..kept).unwrap_or_default(), "0".repeat(zeros));
         match i256::from_string(&whole) {
             None => beyond,
-            Some(whole) if shift >= 0 => Place::At(whole),
+            Some(whole) if shift >= 0 => Nearest::At(whole),
             // The last digit is not zero, so something was cut off.
-            Some(whole) if self.negative => whole.checked_sub(i256::ONE).map_or(Place::Below, Place::After),
-            Some(whole) => Place::After(whole),
+            Some(whole) if self.negative => whole.checked_sub(i256::ONE).map_or(Nearest::Below, Nearest::After),
+            Some(whole) => Nearest::After(whole),
         }
     }
 }
@@ -133,7 +133,7 @@ impl fmt::Display for Decimal {
 mod tests {
     use super::*;
 
-    fn units(text: &str, scale: i8) -> Place<i256> {
+    fn units(text: &str, scale: i8) -> Nearest<i256> {
         Decimal::parse(text).unwrap().in_units(scale)
     }
 
@@ -157,18 +157,18 @@ mod tests {
     #[test]
     fn places_among_units_are_exact() {
         let int = i256::from_i128;
-        assert_eq!(units("1.55", 2), Place::At(int(155)));
-        assert_eq!(units("1.555", 2), Place::After(int(155)));
-        assert_eq!(units("-1.555", 2), Place::After(int(-156)));
-        assert_eq!(units("0.0000006127", 2), Place::After(int(0)));
-        assert_eq!(units("-0.0000006127", 2), Place::After(int(-1)));
-        assert_eq!(units("1e-999999999999999999999", 2), Place::After(int(0)));
-        assert_eq!(units("1200", -2), Place::At(int(12)));
-        assert_eq!(units("1250", -2), Place::After(int(12)));
-        assert_eq!(units("1e76", 0), Place::At(i256::from_string(&format!("1{}", "0".repeat(76))).unwrap()));
-        assert_eq!(units("9e76", 0), Place::Above);
-        assert_eq!(units("-1e99999999999999999999", 0), Place::Below);
-        assert_eq!(units(&format!("1{}", "0".repeat(500)), 0), Place::Above);
+        assert_eq!(units("1.55", 2), Nearest::At(int(155)));
+        assert_eq!(units("1.555", 2), Nearest::After(int(155)));
+        assert_eq!(units("-1.555", 2), Nearest::After(int(-156)));
+        assert_eq!(units("0.0000006127", 2), Nearest::After(int(0)));
+        assert_eq!(units("-0.0000006127", 2), Nearest::After(int(-1)));
+        assert_eq!(units("1e-999999999999999999999", 2), Nearest::After(int(0)));
+        assert_eq!(units("1200", -2), Nearest::At(int(12)));
+        assert_eq!(units("1250", -2), Nearest::After(int(12)));
+        assert_eq!(units("1e76", 0), Nearest::At(i256::from_string(&format!("1{}", "0".repeat(76))).unwrap()));
+        assert_eq!(units("9e76", 0), Nearest::Above);
+        assert_eq!(units("-1e99999999999999999999", 0), Nearest::Below);
+        assert_eq!(units(&format!("1{}", "0".repeat(500)), 0), Nearest::Above);
     }
 
     #[test]

@@ -1,15 +1,14 @@
 //! An open table together with its source: what most programs use.
 
+use crate::coroutine::coroutine;
 use crate::drive::blocking::{self, Batches};
 use crate::format::available_threads;
 use crate::plan::Planned;
 use crate::{
-    Boxed, ByteRange, Error, Format, Layout, Limits, Machine, Projection, ReadOptions, Result, Scan, Source, Step,
-    Table, Verified,
+    Boxed, ByteRange, Error, Format, Layout, Limits, Projection, ReadOptions, Result, Scan, Source, Table, Verified,
 };
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use bytes::Bytes;
 use std::sync::Arc;
 
 /// An open file, read by the blocking driver.
@@ -101,29 +100,32 @@ pub fn recognise(source: &dyn Source, formats: &[Arc<dyn Format>], extension: Op
 }
 
 /// [`recognise`] as a machine, for a file of `size` bytes.
+///
+/// It looks at as little as it can: a magic at the start settles it without touching anything behind the header, one at the
+/// end without touching anything before it.
 pub fn recognition(size: u64, formats: &[Arc<dyn Format>], extension: Option<&str>) -> Boxed<Arc<dyn Format>> {
-    let (formats, extension) = (formats.to_vec(), extension.map(str::to_owned));
-    Box::new(Recognition { size, formats, extension, tail: Bytes::new(), asked: Asked::Nothing })
+    let candidates = Candidates { formats: formats.to_vec(), extension: extension.map(str::to_owned) };
+    coroutine(move |io| async move {
+        let magic = io.read_one(ByteRange::between(0, size.min(16))).await?;
+        if let Some(format) = candidates.pick(&magic, &[]) {
+            return Ok(format);
+        }
+        let tail = io.read_one(ByteRange::between(size.saturating_sub(64), size)).await?;
+        if let Some(format) = candidates.pick(&[], &tail) {
+            return Ok(format);
+        }
+        let head = io.read_one(ByteRange::between(0, size.min(4096))).await?;
+        candidates.without_magic(&head, &tail).ok_or_else(|| candidates.unknown(size))
+    })
 }
 
-/// Looks at as little as it can: a magic at the start settles it without touching anything behind the header, one at the
-/// end without touching anything before it.
-struct Recognition {
-    size: u64,
+/// The formats that a file may be of.
+struct Candidates {
     formats: Vec<Arc<dyn Format>>,
     extension: Option<String>,
-    tail: Bytes,
-    asked: Asked,
 }
 
-enum Asked {
-    Nothing,
-    Magic,
-    Tail,
-    Head,
-}
-
-impl Recognition {
+impl Candidates {
     fn pick(&self, head: &[u8], tail: &[u8]) -> Option<Arc<dyn Format>> {
         let mut known = self.formats.iter().filter(|f| f.sniff(head, tail));
         let named = known.clone().find(|f| self.extension.as_deref().is_some_and(|e| f.extensions().contains(&e)));
@@ -131,48 +133,22 @@ impl Recognition {
     }
 
     /// The format that the extension names.
-    fn promised(&self) -> Option<&Arc<dyn Format>> {
+    fn named(&self) -> Option<&Arc<dyn Format>> {
         let extension = self.extension.as_deref()?;
         self.formats.iter().find(|f| f.extensions().contains(&extension))
     }
 
     /// The format of a file without a magic that anybody knows.
-    fn without_magic(&self, head: &[u8]) -> Result<Arc<dyn Format>> {
-        let promised = self.promised().filter(|f| f.has_magic()).cloned();
-        let guessed = promised.or_else(|| self.pick(head, &self.tail));
-        guessed.or_else(|| self.promised().cloned()).ok_or_else(|| self.unknown())
+    fn without_magic(&self, head: &[u8], tail: &[u8]) -> Option<Arc<dyn Format>> {
+        let with_magic = self.named().filter(|f| f.has_magic()).cloned();
+        with_magic.or_else(|| self.pick(head, tail)).or_else(|| self.named().cloned())
     }
 
-    fn head(&self, length: u64) -> ByteRange {
-        ByteRange::between(0, self.size.min(length))
-    }
-
-    fn unknown(&self) -> Error {
+    fn unknown(&self, size: u64) -> Error {
         let names: Vec<&str> = self.formats.iter().map(|f| f.name()).collect();
-        let content = if self.size == 0 { "the file is empty" } else { "the file is of no known format" };
+        let content = if size == 0 { "the file is empty" } else { "the file is of no known format" };
         Error::unsupported("bad_magic", content)
             .at(0)
             .hint(format!("known formats: {}; --from names one by hand", names.join(", ")))
-    }
-}
-
-impl Machine for Recognition {
-    type Output = Arc<dyn Format>;
-
-    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
-        let got = got.into_iter().next().unwrap_or_default();
-        let (found, next, range) = match self.asked {
-            Asked::Nothing => (None, Asked::Magic, self.head(16)),
-            Asked::Magic => {
-                (self.pick(&got, &[]), Asked::Tail, ByteRange::between(self.size.saturating_sub(64), self.size))
-            }
-            Asked::Tail => {
-                self.tail = got;
-                (self.pick(&[], &self.tail), Asked::Head, self.head(4096))
-            }
-            Asked::Head => return Ok(Step::Ready(self.without_magic(&got)?)),
-        };
-        self.asked = next;
-        Ok(found.map_or_else(|| Step::Need(vec![range]), Step::Ready))
     }
 }

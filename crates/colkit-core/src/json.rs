@@ -4,12 +4,13 @@
 //! times are ISO 8601 strings, structs and maps are objects, lists are arrays.
 
 use crate::Result;
-use arrow::array::{Array, ArrayRef, AsArray, OffsetSizeTrait};
+use arrow::array::{Array, ArrayRef, AsArray, LargeStringArray, LargeStringBuilder, OffsetSizeTrait};
 use arrow::compute::cast;
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
+use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::fmt::{Debug, Display, Write as _};
 use std::io::Write as _;
@@ -150,14 +151,38 @@ pub fn key(name: &str) -> Result<Vec<u8>> {
     Ok(key)
 }
 
+/// How to write the rows of a batch as objects. The columns have these [`key`]s.
+pub fn rows<'a>(keys: &'a [Vec<u8>], batch: &'a RecordBatch) -> Result<Encoder<'a>> {
+    let members = keys.iter().zip(batch.columns()).map(|(key, column)| Ok((key, encoder(column)?)));
+    let members = members.collect::<Result<Vec<_>>>()?;
+    Ok(Box::new(move |row, out| object(&members, row, out)))
+}
+
+/// The values as the text of their JSON; nulls stay nulls.
+pub fn texts(array: &ArrayRef) -> Result<LargeStringArray> {
+    let encode = encoder(array)?;
+    let mut texts = LargeStringBuilder::new();
+    let mut text = Vec::new();
+    for row in 0..array.len() {
+        if array.is_null(row) {
+            texts.append_null();
+            continue;
+        }
+        text.clear();
+        encode(row, &mut text)?;
+        texts.append_value(String::from_utf8_lossy(&text));
+    }
+    Ok(texts.finish())
+}
+
 /// An object of these members.
-pub fn object(members: &[(Vec<u8>, Encoder<'_>)], row: usize, out: &mut Vec<u8>) -> Result<()> {
+fn object(members: &[(impl AsRef<[u8]>, Encoder<'_>)], row: usize, out: &mut Vec<u8>) -> Result<()> {
     out.push(b'{');
     for (i, (key, value)) in members.iter().enumerate() {
         if i > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(key);
+        out.extend_from_slice(key.as_ref());
         value(row, out)?;
     }
     out.push(b'}');
@@ -289,6 +314,8 @@ mod tests {
         let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1), None]), None, Some(vec![])]);
         assert_eq!(json(lists.slice(1, 2)), "null []");
         assert_eq!(json(lists.clone()), "[1,null] null []");
+        let array: ArrayRef = Arc::new(lists.clone());
+        assert_eq!(texts(&array).unwrap().iter().collect::<Vec<_>>(), [Some("[1,null]"), None, Some("[]")]);
         let structs = StructArray::from(vec![(
             Arc::new(Field::new("l", lists.data_type().clone(), true)),
             Arc::new(lists) as ArrayRef,

@@ -20,6 +20,15 @@ pub fn check_rows(rows: &[u64], row_count: u64) -> Result<()> {
     }
 }
 
+/// The blocks that hold these rows. They lie one after another; `start` is the first row of one.
+pub fn blocks_of<T>(blocks: &[T], start: impl Fn(&T) -> u64, rows: &Range<u64>) -> Range<usize> {
+    if rows.is_empty() {
+        return 0..0;
+    }
+    let first = blocks.partition_point(|b| start(b) <= rows.start).saturating_sub(1);
+    first..blocks.partition_point(|b| start(b) < rows.end)
+}
+
 /// What to read to get these rows out of blocks: in each block that has some, from the first of them to the last.
 /// `block_end` says where the block of a row ends.
 pub fn spans(rows: &Selection, block_end: impl Fn(u64) -> u64) -> Vec<Range<u64>> {
@@ -91,7 +100,7 @@ impl Machine for Picked {
                 Step::Ready(Some(batch)) => {
                     let here = *row..*row + batch.num_rows() as u64;
                     *row = here.end;
-                    if let Some(batch) = kept(&batch, &self.rows, &here)? {
+                    if let Some(batch) = keep_rows(&batch, &self.rows, &here)? {
                         self.left = self.left.saturating_sub(batch.num_rows() as u64);
                         return Ok(Step::Ready(Some(batch)));
                     }
@@ -103,7 +112,7 @@ impl Machine for Picked {
 }
 
 /// What a batch with the rows `here` has of the rows asked for.
-fn kept(batch: &RecordBatch, rows: &Selection, here: &Range<u64>) -> Result<Option<RecordBatch>> {
+pub fn keep_rows(batch: &RecordBatch, rows: &Selection, here: &Range<u64>) -> Result<Option<RecordBatch>> {
     let size = |n: u64| usize::try_from(n - here.start).unwrap_or(usize::MAX);
     let mut ranges = rows.inside(here);
     let Some(first) = ranges.next() else { return Ok(None) };
@@ -122,6 +131,14 @@ fn kept(batch: &RecordBatch, rows: &Selection, here: &Range<u64>) -> Result<Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_are_found_by_their_rows() {
+        let starts = [0, 10, 20];
+        let of = |rows: Range<u64>| blocks_of(&starts, |start| *start, &rows);
+        assert_eq!([of(0..1), of(9..10), of(9..11), of(10..30)], [0..1, 0..1, 0..2, 1..3]);
+        assert!(of(5..5).is_empty());
+    }
 
     #[test]
     fn spans_reach_from_the_first_to_the_last_row_of_each_block() {

@@ -66,12 +66,22 @@ impl fmt::Display for ByteRange {
 
 /// Ranges merged where they touch or lie at most `gap` bytes apart; sorted. What a store is asked for.
 pub fn coalesce(ranges: &[ByteRange], gap: u64) -> Vec<ByteRange> {
+    merge(ranges, |last, next| next.start <= last.end.saturating_add(gap))
+}
+
+/// Ranges merged where they overlap; sorted. Those that only touch stay apart: together they would live as long as any of
+/// them.
+pub fn merge_overlapping(ranges: &[ByteRange]) -> Vec<ByteRange> {
+    merge(ranges, |last, next| next.start < last.end)
+}
+
+fn merge(ranges: &[ByteRange], joins: impl Fn(&ByteRange, &ByteRange) -> bool) -> Vec<ByteRange> {
     let mut sorted: Vec<ByteRange> = ranges.iter().copied().filter(|r| !r.is_empty()).collect();
     sorted.sort_unstable();
     let mut merged: Vec<ByteRange> = Vec::with_capacity(sorted.len());
     for range in sorted {
         match merged.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
+            Some(last) if joins(last, &range) => last.end = last.end.max(range.end),
             _ => merged.push(range),
         }
     }
@@ -91,6 +101,7 @@ mod tests {
         let merged = coalesce(&[r(10, 20), r(0, 5), r(20, 30), r(31, 40), r(3, 4), r(7, 7)], 0);
         assert_eq!(merged, vec![r(0, 5), r(10, 30), r(31, 40)]);
         assert_eq!(coalesce(&[r(0, 5), r(8, 9)], 3), vec![r(0, 9)]);
+        assert_eq!(merge_overlapping(&[r(5, 9), r(0, 5), r(4, 6), r(9, 12)]), vec![r(0, 9), r(9, 12)]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod claims;
 pub mod csv;
+mod footer;
 mod guard;
 pub mod ipc;
 pub mod ndjson;
@@ -11,6 +12,7 @@ pub mod parquet;
 mod parts;
 mod regions;
 mod sink;
+mod text;
 
 pub use csv::{CsvFormat, CsvOptions, parse_schema};
 pub use guard::inside_decoder;

@@ -4,11 +4,11 @@ use crate::blob;
 use crate::container::inside;
 use crate::coroutine::Io;
 use crate::encoding::{ColumnForm, Decoded, PageSummary, Target};
+use crate::extensions::{self, Zones};
 use crate::read::LanceFile;
 use crate::rows::Rows;
 use crate::schema::{Kind, Node};
 use crate::seal::BLOCK;
-use crate::trust::{self, Zones};
 use colkit_core::{ByteRange, ColumnStatistics, Layout, Region, RegionKind, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ fn page_statistics(
     let node = file.fields.roots.get(root).filter(|n| n.column == Some(column))?;
     let pages = &zones.columns.get(root)?.pages;
     let same = pages.iter().map(|p| p.rows).eq(lengths.iter().copied());
-    same.then(|| pages.iter().flat_map(|p| &p.zone).map(|z| trust::shown(z, node.field.data_type())).collect())
+    same.then(|| pages.iter().flat_map(|p| &p.zone).map(|z| extensions::shown(z, node.field.data_type())).collect())
 }
 
 /// Buffers start on multiples of this; what lies between is padding.

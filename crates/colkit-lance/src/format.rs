@@ -3,10 +3,10 @@
 use crate::container::{Container, MAGIC, Version};
 use crate::coroutine::{Io, coroutine};
 use crate::encoding::Registry;
+use crate::extensions;
 use crate::read::LanceFile;
 use crate::schema::Fields;
 use crate::table::LanceTable;
-use crate::trust;
 use crate::write::{self, LanceWriter, Writing};
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{Boxed, Error, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
@@ -60,13 +60,13 @@ async fn open(io: &Io, size: u64, registry: Arc<Registry>, options: ReadOptions)
     let bytes = bytes.into_iter().next().unwrap_or_default();
     let mut fields =
         Fields::parse(bytes, container.version(), &options.limits).map_err(|e| e.at(descriptor.start()))?;
-    match trust::claim(&fields.own, size) {
-        trust::Claim::Sealed if options.checksums && container.seal().is_none() => {
+    match extensions::claim(&fields.own, size) {
+        extensions::Claim::Sealed if options.checksums && container.seal().is_none() => {
             let message = "the checksums that the file says it has are not where they should be";
             return Err(Error::corrupt("bad_checksum", message).at(descriptor.start()));
         }
-        trust::Claim::Sealed | trust::Claim::Unsealed => {}
-        trust::Claim::OfAnother => fields.own.clear(),
+        extensions::Claim::Sealed | extensions::Claim::Unsealed => {}
+        extensions::Claim::OfAnother => fields.own.clear(),
     }
     let mut file = LanceFile::new(container, fields, registry, options.limits);
     if file.fields.columns != file.container.column_count() {

@@ -2,8 +2,8 @@
 
 use crate::bloom::{self, Filter};
 use crate::coroutine::Io;
+use crate::extensions::Zones;
 use crate::read::LanceFile;
-use crate::trust::Zones;
 use arrow::buffer::BooleanBuffer;
 use colkit_core::{BoundPredicate, ByteRange, Literal, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -17,7 +17,7 @@
 use crate::bytes_at::{cut, u32_at, u64_at};
 use crate::coroutine::Io;
 use bytes::Bytes;
-use colkit_core::{ByteRange, Error, Result};
+use colkit_core::{ByteRange, Error, Result, merge_overlapping};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,7 +47,7 @@ const MOST_KNOWN: usize = 4096;
 
 /// Where the parts of a sealed file are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Shape {
+struct SealLayout {
     body: ByteRange,
     tail: ByteRange,
     /// Lowest first; at least one.
@@ -56,9 +56,9 @@ struct Shape {
     top: ByteRange,
 }
 
-impl Shape {
+impl SealLayout {
     /// Of a seal that begins at `start`, in a file with so many bytes after it.
-    fn new(start: u64, tail: u64) -> Option<Shape> {
+    fn new(start: u64, tail: u64) -> Option<SealLayout> {
         let (mut levels, mut at) = (Vec::new(), start);
         let mut blocks = start.div_ceil(BLOCK).checked_add(tail.div_ceil(BLOCK))?;
         let top = loop {
@@ -71,7 +71,7 @@ impl Shape {
             }
         };
         let end = at.checked_add(TRAILER)?.checked_next_multiple_of(ALIGNMENT)?;
-        Some(Shape { body: ByteRange::between(0, start), tail: ByteRange::at(end, tail).ok()?, levels, top })
+        Some(SealLayout { body: ByteRange::between(0, start), tail: ByteRange::at(end, tail).ok()?, levels, top })
     }
 
     fn end(&self) -> u64 {
@@ -92,7 +92,7 @@ impl Shape {
     }
 
     /// A block of a level.
-    fn block(&self, (level, number): Place) -> ByteRange {
+    fn block(&self, (level, number): BlockPlace) -> ByteRange {
         let level = self.levels.get(level).copied().unwrap_or(self.top);
         let start = level.start().saturating_add(number.saturating_mul(BLOCK)).min(level.end());
         ByteRange::between(start, start.saturating_add(BLOCK).min(level.end()))
@@ -111,21 +111,22 @@ impl Shape {
 }
 
 /// A block of checksums: its level and its number there.
-type Place = (usize, u64);
+type BlockPlace = (usize, u64);
 
 /// Blocks of checksums that are proven, by their places.
-type Known = HashMap<Place, Bytes, ahash::RandomState>;
+type KnownBlocks = HashMap<BlockPlace, Bytes, ahash::RandomState>;
 
 /// What proves the bytes of a file.
 #[derive(Debug)]
 pub(crate) struct Seal {
-    shape: Shape,
+    layout: SealLayout,
     /// The highest level, proven.
     top: Bytes,
-    known: Mutex<Known>,
+    known: Mutex<KnownBlocks>,
 }
 
-fn changed(range: ByteRange) -> Error {
+/// What to say of bytes that have another checksum than they should.
+pub(crate) fn bad_checksum(range: ByteRange) -> Error {
     let message = format!("the {} bytes differ from what was written: their checksum is another", range.len());
     Error::corrupt("bad_checksum", message).at(range.start())
 }
@@ -133,54 +134,55 @@ fn changed(range: ByteRange) -> Error {
 impl Seal {
     /// The bytes that prove a seal, if `buffer`, the last global buffer of a file of `size` bytes, can be one.
     pub fn proof(buffer: ByteRange, size: u64) -> Option<ByteRange> {
-        let shape = Shape::new(buffer.start(), size.checked_sub(buffer.end())?).filter(|s| s.end() == buffer.end())?;
-        let first = shape.entries(shape.tail).start / FAN;
-        let near = shape.block((0, first)).start();
-        let from = if shape.end() - near <= NEAR { near } else { shape.top.start() };
-        Some(ByteRange::between(from, shape.end()))
+        let layout =
+            SealLayout::new(buffer.start(), size.checked_sub(buffer.end())?).filter(|s| s.end() == buffer.end())?;
+        let first = layout.entries(layout.tail).start / FAN;
+        let near = layout.block((0, first)).start();
+        let from = if layout.end() - near <= NEAR { near } else { layout.top.start() };
+        Some(ByteRange::between(from, layout.end()))
     }
 
     /// The seal that `bytes` prove, those of [`Seal::proof`]; `None` if it is something else.
     pub fn open(buffer: ByteRange, size: u64, bytes: &Bytes) -> Result<Option<Arc<Seal>>> {
         let tail = size.saturating_sub(buffer.end());
-        let Some((shape, range)) = Shape::new(buffer.start(), tail).zip(Self::proof(buffer, size)) else {
+        let Some((layout, range)) = SealLayout::new(buffer.start(), tail).zip(Self::proof(buffer, size)) else {
             return Ok(None);
         };
         let part = |part: ByteRange| {
             let at = part.start().checked_sub(range.start()).and_then(|at| usize::try_from(at).ok());
             cut(bytes, at.unwrap_or(usize::MAX), part.len_usize()?)
         };
-        let trailer = part(ByteRange::between(shape.end() - TRAILER, shape.end()))?;
+        let trailer = part(ByteRange::between(layout.end() - TRAILER, layout.end()))?;
         if trailer.get(12..20) != Some(MAGIC) {
             return Ok(None);
         }
-        let covered = ByteRange::between(shape.top.start(), shape.end() - ENTRY);
+        let covered = ByteRange::between(layout.top.start(), layout.end() - ENTRY);
         if crc32fast::hash(&part(covered)?) != u32_at(&trailer, 20)? {
-            return Err(changed(covered).part("checksums"));
+            return Err(bad_checksum(covered).part("checksums"));
         }
         if (u64_at(&trailer, 0)?, u64::from(u32_at(&trailer, 8)?)) != (size, BLOCK) {
             let message = format!("the checksums are about another file than this one of {size} bytes");
             return Err(Error::corrupt("bad_checksum", message).at(covered.end()).part("checksums"));
         }
-        let top = Bytes::copy_from_slice(&part(shape.top)?);
-        let seal = Seal { shape, top, known: Mutex::default() };
+        let top = Bytes::copy_from_slice(&part(layout.top)?);
+        let seal = Seal { layout, top, known: Mutex::default() };
         let mut blocks = Vec::new();
-        for (level, levels) in seal.shape.levels.iter().enumerate().take(seal.shape.top_level()) {
+        for (level, levels) in seal.layout.levels.iter().enumerate().take(seal.layout.top_level()) {
             let all = (0..levels.len().div_ceil(BLOCK)).map(|number| (level, number));
-            blocks.extend(all.filter(|place| range.contains(seal.shape.block(*place))));
+            blocks.extend(all.filter(|place| range.contains(seal.layout.block(*place))));
         }
-        let given = blocks.iter().map(|place| part(seal.shape.block(*place))).collect::<Result<Vec<_>>>()?;
-        seal.admit(&mut Known::default(), &blocks, given)?;
+        let given = blocks.iter().map(|place| part(seal.layout.block(*place))).collect::<Result<Vec<_>>>()?;
+        seal.admit(&mut KnownBlocks::default(), &blocks, given)?;
         Ok(Some(Arc::new(seal)))
     }
 
     /// Reads these bytes, and proves them.
     pub async fn read(&self, io: &Io, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         let wide = self.wide(ranges)?;
-        let merged = merged(&wide);
+        let merged = merge_overlapping(&wide);
         let (mut known, missing) = self.needed(&merged);
         let mut asked = merged.clone();
-        asked.extend(missing.iter().map(|place| self.shape.block(*place)));
+        asked.extend(missing.iter().map(|place| self.layout.block(*place)));
         let mut got = io.fetch(asked).await?;
         let checksums = got.split_off(merged.len());
         self.admit(&mut known, &missing, checksums)?;
@@ -200,24 +202,24 @@ impl Seal {
 
     /// What reading these bytes reads.
     pub fn plan(&self, ranges: &[ByteRange]) -> Result<Vec<ByteRange>> {
-        let mut merged = merged(&self.wide(ranges)?);
+        let mut merged = merge_overlapping(&self.wide(ranges)?);
         let (_, missing) = self.needed(&merged);
-        merged.extend(missing.iter().map(|place| self.shape.block(*place)));
+        merged.extend(missing.iter().map(|place| self.layout.block(*place)));
         Ok(merged)
     }
 
     /// Proves the end of the file, of which these are the last bytes, and returns as much of it as could be proven. Damage to
     /// what lies before the tail is for those to find who want to read that.
     pub async fn tail(&self, io: &Io, bytes: Bytes) -> Result<Bytes> {
-        let size = self.shape.tail.end();
+        let size = self.layout.tail.end();
         let from = size.saturating_sub(bytes.len() as u64);
         let whole = |region: ByteRange| {
             let missing = from.saturating_sub(region.start()).next_multiple_of(BLOCK);
             ByteRange::between(region.start().saturating_add(missing).min(region.end()), region.end())
         };
-        let (body, tail) = (whole(self.shape.body), whole(self.shape.tail));
+        let (body, tail) = (whole(self.layout.body), whole(self.layout.tail));
         let (mut known, missing) = self.needed(&[body, tail]);
-        let checksums = io.fetch(missing.iter().map(|place| self.shape.block(*place)).collect()).await?;
+        let checksums = io.fetch(missing.iter().map(|place| self.layout.block(*place)).collect()).await?;
         self.admit(&mut known, &missing, checksums)?;
         let part = |range: ByteRange| {
             let at = usize::try_from(range.start().saturating_sub(from)).unwrap_or(usize::MAX);
@@ -231,32 +233,32 @@ impl Seal {
     /// All bytes of the file but the seal itself, in pieces.
     pub fn pieces(&self) -> impl Iterator<Item = ByteRange> {
         let piece = BLOCK * FAN;
-        [self.shape.body, self.shape.tail].into_iter().flat_map(move |region| {
+        [self.layout.body, self.layout.tail].into_iter().flat_map(move |region| {
             let starts = (0..region.len().div_ceil(piece)).map(move |i| region.start() + i * piece);
             starts.map(move |start| ByteRange::between(start, (start + piece).min(region.end())))
         })
     }
 
     fn wide(&self, ranges: &[ByteRange]) -> Result<Vec<ByteRange>> {
-        let wide = |r: &ByteRange| if r.is_empty() { Ok(*r) } else { self.shape.widened(*r) };
+        let wide = |r: &ByteRange| if r.is_empty() { Ok(*r) } else { self.layout.widened(*r) };
         ranges.iter().map(wide).collect()
     }
 
     /// The blocks of checksums that prove these bytes: those that are known, and the places of the others.
-    fn needed(&self, ranges: &[ByteRange]) -> (Known, Vec<Place>) {
+    fn needed(&self, ranges: &[ByteRange]) -> (KnownBlocks, Vec<BlockPlace>) {
         let cache = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut known, mut missing) = (Known::default(), BTreeSet::new());
-        if self.shape.top_level() == 0 {
+        let (mut known, mut missing) = (KnownBlocks::default(), BTreeSet::new());
+        if self.layout.top_level() == 0 {
             return (known, Vec::new());
         }
         let mut next = 0;
         for range in ranges {
-            let entries = self.shape.entries(*range);
+            let entries = self.layout.entries(*range);
             // Ranges are in order, and many share a block of checksums.
             for number in next.max(entries.start / FAN)..entries.end.div_ceil(FAN) {
                 next = number + 1;
                 let mut place = (0, number);
-                while place.0 < self.shape.top_level() && !known.contains_key(&place) {
+                while place.0 < self.layout.top_level() && !known.contains_key(&place) {
                     if let Some(block) = cache.get(&place) {
                         known.insert(place, block.clone());
                         break;
@@ -272,12 +274,12 @@ impl Seal {
     }
 
     /// Proves these blocks of checksums, given from the lowest level on, by those above them.
-    fn admit(&self, known: &mut Known, places: &[Place], given: Vec<Bytes>) -> Result<()> {
+    fn admit(&self, known: &mut KnownBlocks, places: &[BlockPlace], given: Vec<Bytes>) -> Result<()> {
         for (place, bytes) in places.iter().zip(given).rev() {
             let (level, number) = *place;
             let above = self.block(known, (level + 1, number / FAN))?;
             if crc32fast::hash(&bytes) != entry(above, number)? {
-                return Err(changed(self.shape.block(*place)).part("checksums"));
+                return Err(bad_checksum(self.layout.block(*place)).part("checksums"));
             }
             // A part of a larger buffer would keep all of it.
             known.insert(*place, Bytes::copy_from_slice(&bytes));
@@ -292,30 +294,30 @@ impl Seal {
         Ok(())
     }
 
-    fn block<'a>(&'a self, known: &'a Known, place: Place) -> Result<&'a Bytes> {
-        if place.0 >= self.shape.top_level() {
+    fn block<'a>(&'a self, known: &'a KnownBlocks, place: BlockPlace) -> Result<&'a Bytes> {
+        if place.0 >= self.layout.top_level() {
             return Ok(&self.top);
         }
         known.get(&place).ok_or_else(|| Error::corrupt("bad_checksum", "checksums that nothing proves"))
     }
 
     /// Compares whole blocks of the file with their checksums.
-    fn compare(&self, range: ByteRange, bytes: &Bytes, known: &Known) -> Result<()> {
+    fn compare(&self, range: ByteRange, bytes: &Bytes, known: &KnownBlocks) -> Result<()> {
         let block_bytes = usize::try_from(BLOCK).unwrap_or(usize::MAX);
-        let entries = self.shape.entries(range);
+        let entries = self.layout.entries(range);
         let mut rest: &[u8] = bytes;
         for group in entries.start / FAN..entries.end.div_ceil(FAN) {
             let own = entries.start.max(group * FAN)..entries.end.min((group + 1) * FAN);
             let place = |number: u64| usize::try_from((number - group * FAN) * ENTRY).unwrap_or(usize::MAX);
             let checksums = self.block(known, (0, group))?.get(place(own.start)..place(own.end));
-            let (checksums, _) = checksums.ok_or_else(|| changed(range).part("checksums"))?.as_chunks();
+            let (checksums, _) = checksums.ok_or_else(|| bad_checksum(range).part("checksums"))?.as_chunks();
             let (here, after) = rest.split_at(rest.len().min(checksums.len() * block_bytes));
             let mut blocks = here.chunks(block_bytes);
             let differs =
                 |said: &[u8; 4]| crc32fast::hash(blocks.next().unwrap_or_default()) != u32::from_le_bytes(*said);
             if let Some(wrong) = checksums.iter().position(differs) {
                 let at = range.start() + (own.start - entries.start + wrong as u64) * BLOCK;
-                return Err(changed(ByteRange::between(at, (at + BLOCK).min(range.end()))));
+                return Err(bad_checksum(ByteRange::between(at, (at + BLOCK).min(range.end()))));
             }
             rest = after;
         }
@@ -326,22 +328,6 @@ impl Seal {
 /// The checksum of this number, in the block of checksums that has it.
 fn entry(block: &Bytes, number: u64) -> Result<u32> {
     u32_at(block, usize::try_from(number % FAN * ENTRY).unwrap_or(usize::MAX))
-}
-
-/// In order, and those that overlap as one. Those that only touch stay apart: together they would live as long as any of them.
-fn merged(ranges: &[ByteRange]) -> Vec<ByteRange> {
-    let mut sorted: Vec<ByteRange> = ranges.iter().copied().filter(|r| !r.is_empty()).collect();
-    sorted.sort_unstable();
-    let mut merged: Vec<ByteRange> = Vec::with_capacity(sorted.len());
-    for range in sorted {
-        match merged.last_mut() {
-            Some(last) if range.start() < last.end() => {
-                *last = ByteRange::between(last.start(), last.end().max(range.end()))
-            }
-            _ => merged.push(range),
-        }
-    }
-    merged
 }
 
 /// Checksums of bytes that come piece by piece.
@@ -389,8 +375,9 @@ impl Blocks {
 
 /// Bytes of a seal that begins at `start`, in a file with so many bytes after it.
 pub(crate) fn length(start: u64, tail: u64) -> Result<u64> {
-    let shape = Shape::new(start, tail).ok_or_else(|| Error::limit("a file", "more than 2^64 bytes", u64::MAX))?;
-    Ok(shape.end() - start)
+    let layout =
+        SealLayout::new(start, tail).ok_or_else(|| Error::limit("a file", "more than 2^64 bytes", u64::MAX))?;
+    Ok(layout.end() - start)
 }
 
 /// The seal of a body with these blocks and of this tail, which follows it.

@@ -3,10 +3,10 @@
 use crate::container::Container;
 use crate::coroutine::{BoxFuture, Io, join_all};
 use crate::describe::{self, ColumnSummary};
-use crate::prove;
 use crate::prune;
 use crate::read::{ColumnReader, LanceFile, Pieces, has_blob};
 use crate::schema::{Fields, Node};
+use crate::verify;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -280,8 +280,8 @@ impl Table for LanceTable {
     fn verify(&self) -> Result<Boxed<Verified>> {
         let file = self.file.clone();
         Ok(self.file.container.coroutine(move |io| async move {
-            let covered = prove::checksums(&file, &io).await?;
-            prove::statistics(&file, &io).await?;
+            let covered = verify::checksums(&file, &io).await?;
+            verify::statistics(&file, &io).await?;
             Ok(Verified::by(covered))
         }))
     }

@@ -2,7 +2,7 @@
 //!
 //! A bound that the column cannot hold is not known. Types that have no order have no bounds, only numbers of nulls.
 
-use crate::trust::{Bound, BoundValue, Zone};
+use crate::extensions::{Bound, BoundValue, Zone};
 use arrow::array::{
     ArrayData, ArrayRef, BooleanArray, FixedSizeBinaryArray, Float64Array, LargeBinaryArray, LargeStringArray,
     UInt64Array, make_array, new_null_array,

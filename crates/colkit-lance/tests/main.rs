@@ -12,10 +12,10 @@
     reason = "test code"
 )]
 
+mod extensions;
 mod handmade;
 mod hostile;
 mod random;
-mod trust;
 mod vectors;
 mod writing;
 

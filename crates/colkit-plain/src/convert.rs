@@ -122,7 +122,7 @@ impl ColumnConversion {
             (PlainType::Text, CastMode::FitUtf8) => fill_text(&self.utf8(array, row)?)?,
             (PlainType::Text, CastMode::Base64) => fill_text(&base64(array)?)?,
             (PlainType::Text, CastMode::Display) => fill_text(&display(array)?)?,
-            (PlainType::Text, CastMode::Json) => fill_text(&json_text(array)?)?,
+            (PlainType::Text, CastMode::Json) => fill_text(&(Arc::new(json::texts(array)?) as ArrayRef))?,
             (PlainType::Text, _) => fill_text(array)?,
         })
     }
@@ -254,19 +254,6 @@ fn display(array: &ArrayRef) -> Result<ArrayRef> {
     let formatter = ArrayFormatter::try_new(array, &FormatOptions::default().with_null(""))?;
     let text = (0..array.len()).map(|i| formatter.value(i).try_to_string());
     let text = text.collect::<std::result::Result<Vec<_>, _>>()?;
-    Ok(Arc::new(LargeStringArray::from_iter_values(text)))
-}
-
-fn json_text(array: &ArrayRef) -> Result<ArrayRef> {
-    let encode = json::encoder(array)?;
-    let mut text = Vec::with_capacity(array.len());
-    for row in 0..array.len() {
-        let mut out = Vec::new();
-        if array.is_valid(row) {
-            encode(row, &mut out)?;
-        }
-        text.push(String::from_utf8_lossy(&out).into_owned());
-    }
     Ok(Arc::new(LargeStringArray::from_iter_values(text)))
 }
 

@@ -1,17 +1,17 @@
-//! Opens a file: parses the fixed header and the column entries, and runs every check that needs no block.
+//! Opening a file: the fixed header, then one entry per column, then every check that needs no block.
 //!
-//! Only header bytes are requested. The length of the entries is known only once they are parsed, so they are fetched
-//! in a few rounds, each as large as the minimum size of the remaining entries.
+//! Only header bytes are asked for. CastMode long the entries are is known only once they are parsed, so they are fetched
+//! in a few rounds, each as large as the rest must be at least.
 
 use crate::dialect::{Dialect, FieldReader, FixedHeader, PlainType, StringLayout};
-use crate::table::{LARGEST_WHOLE, PlainTable};
-use bytes::Bytes;
-use colkit_core::{ByteRange, Error, Limits, Machine, ReadOptions, Result, Step, Table};
+use crate::table::PlainTable;
+use colkit_core::coroutine::{Io, coroutine};
+use colkit_core::{Boxed, ByteRange, Error, Limits, ReadOptions, Result, Table};
 use std::sync::Arc;
 
 /// What the header says about one column.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
+pub(crate) struct ColumnEntry {
     pub name: String,
     pub kind: PlainType,
     /// Where its zlib stream lies.
@@ -22,86 +22,56 @@ pub(crate) struct Column {
     pub entry: ByteRange,
 }
 
-/// Opens a file.
-pub(crate) struct HeaderReader {
+/// Opens a file of `size` bytes. Payloads larger than `largest_whole` will be streamed.
+pub(crate) fn open(
+    dialect: &'static Dialect,
+    size: u64,
+    options: &ReadOptions,
+    largest_whole: u64,
+) -> Boxed<Arc<dyn Table>> {
+    let header =
+        Header { dialect, size, options: options.clone(), metadata: Vec::new(), parsed: 0, columns: Vec::new() };
+    coroutine(move |io| async move {
+        let table = header.read(&io, largest_whole).await.map_err(|e| dialect.error(e.part("header")))?;
+        let table: Arc<dyn Table> = Arc::new(table);
+        Ok(table)
+    })
+}
+
+/// A header being read.
+struct Header {
     dialect: &'static Dialect,
     size: u64,
     options: ReadOptions,
-    /// Known after the first round.
-    fixed: Option<FixedHeader>,
     /// Bytes from the start of the entries on, as far as fetched.
     metadata: Vec<u8>,
-    /// How many of them are parsed.
+    /// CastMode many of them are parsed.
     parsed: usize,
-    columns: Vec<Column>,
-    /// Larger payloads will be streamed.
-    pub largest_whole: u64,
+    columns: Vec<ColumnEntry>,
 }
 
-impl HeaderReader {
-    pub fn new(dialect: &'static Dialect, size: u64, options: &ReadOptions) -> Self {
-        HeaderReader {
-            dialect,
-            size,
-            options: options.clone(),
-            fixed: None,
-            metadata: Vec::new(),
-            parsed: 0,
-            columns: Vec::new(),
-            largest_whole: LARGEST_WHOLE,
+impl Header {
+    async fn read(mut self, io: &Io, largest_whole: u64) -> Result<PlainTable> {
+        let first = (self.dialect.fixed as u64).max(self.options.prefetch).min(self.size);
+        if first == 0 {
+            return Err(Error::corrupt("truncated_header", "the file is empty").at(0));
         }
-    }
-}
-
-impl Machine for HeaderReader {
-    type Output = Arc<dyn Table>;
-
-    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
-        self.advance(got).map_err(|e| self.dialect.error(e.part("header")))
-    }
-}
-
-impl HeaderReader {
-    fn advance(&mut self, got: Vec<Bytes>) -> Result<Step<Arc<dyn Table>>> {
-        let fixed = match (self.fixed, got.into_iter().next()) {
-            (Some(fixed), bytes) => {
-                self.metadata.extend_from_slice(&bytes.unwrap_or_default());
-                fixed
-            }
-            (None, None) => {
-                let first = (self.dialect.fixed as u64).max(self.options.prefetch).min(self.size);
-                if first == 0 {
-                    return Err(Error::corrupt("truncated_header", "the file is empty").at(0));
-                }
-                return Ok(Step::Need(vec![ByteRange::between(0, first)]));
-            }
-            (None, Some(head)) => {
-                let fixed = self.parse_fixed(&head)?;
-                // What was fetched beyond the fixed header is metadata already.
-                let start = usize::try_from(fixed.metadata).unwrap_or(usize::MAX);
-                self.metadata.extend_from_slice(head.get(start..).unwrap_or_default());
-                self.fixed = Some(fixed);
-                fixed
-            }
-        };
+        let head = io.read_one(ByteRange::between(0, first)).await?;
+        let fixed = self.parse_fixed(&head)?;
+        // What was fetched beyond the fixed header is metadata already.
+        let start = usize::try_from(fixed.metadata).unwrap_or(usize::MAX);
+        self.metadata.extend_from_slice(head.get(start..).unwrap_or_default());
         while self.columns.len() < fixed.columns as usize {
             let missing = self.parse_entry(&fixed)?;
             if missing > 0 {
-                return Ok(Step::Need(vec![self.next_fetch(&fixed, missing)]));
+                let more = io.read_one(self.next_fetch(&fixed, missing)).await?;
+                self.metadata.extend_from_slice(&more);
             }
         }
         let header_end = fixed.metadata + self.parsed as u64;
-        let columns = std::mem::take(&mut self.columns);
-        check_blocks(self.dialect, &fixed, &columns, header_end, self.size)?;
-        Ok(Step::Ready(Arc::new(PlainTable::new(
-            self.dialect,
-            self.size,
-            fixed,
-            header_end,
-            columns,
-            self.options.limits.clone(),
-            self.largest_whole,
-        ))))
+        check_blocks(self.dialect, &fixed, &self.columns, header_end, self.size)?;
+        let Header { dialect, size, columns, options, .. } = self;
+        Ok(PlainTable::new(dialect, size, fixed, header_end, columns, options.limits, largest_whole))
     }
 
     /// The range that brings at least `missing` more bytes, and at least what the other entries need.
@@ -195,14 +165,20 @@ impl HeaderReader {
             if self.dialect.offset_last { (third, first, second) } else { (first, second, third) };
         let block = ByteRange::at(offset, stored).map_err(at_column)?;
         let entry = ByteRange::between(start, start + length);
-        self.columns.push(Column { name: name.to_string(), kind, block, raw, entry });
+        self.columns.push(ColumnEntry { name: name.to_string(), kind, block, raw, entry });
         self.parsed += fields.taken();
         Ok(0)
     }
 }
 
 /// Rules that tie blocks, sizes and rows together.
-fn check_blocks(dialect: &Dialect, fixed: &FixedHeader, columns: &[Column], header_end: u64, size: u64) -> Result<()> {
+fn check_blocks(
+    dialect: &Dialect,
+    fixed: &FixedHeader,
+    columns: &[ColumnEntry],
+    header_end: u64,
+    size: u64,
+) -> Result<()> {
     let data = fixed.data.unwrap_or(header_end);
     for (number, column) in columns.iter().enumerate() {
         let wrong = |code, message: String| {

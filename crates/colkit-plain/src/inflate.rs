@@ -1,6 +1,6 @@
 //! Inflates a block incrementally, with as little of it in memory as possible.
 
-use crate::header::Column;
+use crate::header::ColumnEntry;
 use bytes::{Buf, Bytes};
 use colkit_core::{ByteRange, Error, Result, Step};
 use flate2::{Decompress, FlushDecompress, Status};
@@ -35,7 +35,7 @@ macro_rules! ready {
 pub(crate) use ready;
 
 impl InflateStream {
-    pub fn new(column: &Column) -> Self {
+    pub fn new(column: &ColumnEntry) -> Self {
         InflateStream {
             inflate: Decompress::new(true),
             block: column.block,
@@ -110,7 +110,7 @@ impl InflateStream {
 }
 
 /// Says what is wrong with a block that could not be inflated whole, by inflating it step by step.
-pub(crate) fn why_refused(column: &Column, block: &[u8]) -> Error {
+pub(crate) fn why_refused(column: &ColumnEntry, block: &[u8]) -> Error {
     let mut inflate = InflateStream::new(column);
     inflate.feed(Bytes::copy_from_slice(block));
     let mut run = || -> Result<()> {

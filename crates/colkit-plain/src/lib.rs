@@ -74,7 +74,7 @@ macro_rules! format {
             }
 
             fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
-                Box::new(header::HeaderReader::new(Self::DIALECT, size, options))
+                header::open(Self::DIALECT, size, options, table::LARGEST_WHOLE)
             }
 
             fn stores(&self, data_type: &DataType) -> bool {

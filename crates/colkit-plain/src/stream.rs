@@ -1,7 +1,7 @@
 //! Decodes a column while it is inflated: one batch in memory, not the whole column.
 
 use crate::dialect::{PlainType, StringLayout};
-use crate::header::Column;
+use crate::header::ColumnEntry;
 use crate::inflate::{InflateStream, ready};
 use crate::strings::{LengthPieces, OffsetStrings};
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int32Array};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Inflated at a time where the size of what comes next does not matter.
 pub(crate) const PIECE: usize = 64 << 10;
 
-/// How large batches may get.
+/// CastMode large batches may get.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchSize {
     pub rows: usize,
@@ -42,7 +42,7 @@ enum Decoder {
 
 impl StreamedColumn {
     pub fn new(
-        column: &Column,
+        column: &ColumnEntry,
         strings: StringLayout,
         row_count: u64,
         rows: Range<u64>,

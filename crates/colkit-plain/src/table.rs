@@ -4,7 +4,7 @@
 //! of the scan's memory is inflated whole, which is twice as fast; a larger one is streamed, batch by batch.
 
 use crate::dialect::{Dialect, FixedHeader, PlainType, StringLayout};
-use crate::header::Column;
+use crate::header::ColumnEntry;
 use crate::inflate::STREAM_COST;
 use crate::stream::{BatchSize, StreamedColumn};
 use crate::whole;
@@ -30,7 +30,7 @@ pub(crate) struct PlainTable {
     size: u64,
     fixed: FixedHeader,
     header_end: u64,
-    columns: Vec<Column>,
+    columns: Vec<ColumnEntry>,
     schema: SchemaRef,
     limits: Limits,
     /// Larger payloads are streamed.
@@ -43,16 +43,16 @@ impl PlainTable {
         size: u64,
         fixed: FixedHeader,
         header_end: u64,
-        columns: Vec<Column>,
+        columns: Vec<ColumnEntry>,
         limits: Limits,
         largest_whole: u64,
     ) -> Self {
-        let field = |c: &Column| Field::new(&c.name, data_type(c.kind), false);
+        let field = |c: &ColumnEntry| Field::new(&c.name, data_type(c.kind), false);
         let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
         PlainTable { dialect, size, fixed, header_end, columns, schema, limits, largest_whole }
     }
 
-    fn chosen(&self, projection: &Projection) -> Result<Vec<(usize, &Column)>> {
+    fn chosen(&self, projection: &Projection) -> Result<Vec<(usize, &ColumnEntry)>> {
         let indices = projection.indices(&self.schema)?;
         Ok(indices.into_iter().filter_map(|i| Some((i, self.columns.get(i)?))).collect())
     }
@@ -64,7 +64,7 @@ impl PlainTable {
         // Inflating a whole column for a few of its first rows would be waste.
         let most = rows.end >= self.fixed.rows / 2;
         let limit = if most { share.max(SMALL) } else { SMALL };
-        let whole = |column: &Column| column.raw <= limit.min(self.largest_whole);
+        let whole = |column: &ColumnEntry| column.raw <= limit.min(self.largest_whole);
         let streamed = chosen.iter().filter(|(_, c)| !whole(c));
         // Where the ends of all strings come before their bytes, those of the rows wanted are kept.
         let ends = rows.end.saturating_sub(rows.start).saturating_mul(4);
@@ -75,7 +75,7 @@ impl PlainTable {
         let cost = costs.fold(0, u64::saturating_add);
         Limits::check_memory("reading large columns side by side", cost, scan.memory)?;
         let size = BatchSize { rows: scan.batch_rows, bytes: scan.batch_bytes };
-        let lane = |(position, (index, column)): (usize, (usize, &Column))| {
+        let lane = |(position, (index, column)): (usize, (usize, &ColumnEntry))| {
             let schema = Arc::new(Schema::new(vec![self.schema.field(index).clone()]));
             let strings = self.dialect.strings;
             let decode = if whole(column) {
@@ -144,7 +144,7 @@ impl Table for PlainTable {
     fn layout(&self) -> Result<Boxed<Layout>> {
         let fixed = ByteRange::between(0, self.dialect.fixed as u64);
         let mut regions = vec![Region::new(fixed, RegionKind::Header, "fixed header")];
-        let entry = |(i, c): (usize, &Column)| Region::new(c.entry, RegionKind::Metadata, "entry").column(i);
+        let entry = |(i, c): (usize, &ColumnEntry)| Region::new(c.entry, RegionKind::Metadata, "entry").column(i);
         let entries = self.columns.iter().enumerate().map(entry).collect();
         let metadata = ByteRange::between(self.fixed.metadata, self.header_end);
         regions.push(Region::new(metadata, RegionKind::Metadata, "column entries").parts(entries));
@@ -170,7 +170,7 @@ impl Table for PlainTable {
 /// Reads one column of the table.
 struct ReadColumn {
     index: usize,
-    column: Column,
+    column: ColumnEntry,
     dialect: &'static Dialect,
     schema: SchemaRef,
     size: BatchSize,
@@ -240,8 +240,7 @@ fn next_slice(array: &ArrayRef, rows: &mut Range<u64>, size: BatchSize) -> Optio
 mod tests {
     //! Small columns are inflated whole, so the vectors would never be streamed; here they are.
 
-    use crate::header::HeaderReader;
-    use crate::{Cff, Colm, Gpp};
+    use crate::{Cff, Colm, Gpp, header};
     use arrow::datatypes::{DataType, SchemaRef};
     use bytes::Bytes;
     use colkit_core::conformance::{self, Laws};
@@ -266,9 +265,7 @@ mod tests {
         }
 
         fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
-            let mut open = HeaderReader::new(self.0, size, options);
-            open.largest_whole = 0;
-            Box::new(open)
+            header::open(self.0, size, options, 0)
         }
 
         fn stores(&self, data_type: &DataType) -> bool {

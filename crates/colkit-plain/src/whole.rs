@@ -2,7 +2,7 @@
 //! agree.
 
 use crate::dialect::{PlainType, StringLayout};
-use crate::header::Column;
+use crate::header::ColumnEntry;
 use crate::inflate::why_refused;
 use crate::stream::bools;
 use crate::strings::{LengthStrings, bad_last_offset, bad_offset, bad_utf8};
@@ -13,7 +13,7 @@ use colkit_core::{Error, Result};
 use std::sync::Arc;
 
 /// All values of a column, from its block.
-pub(crate) fn decode(column: &Column, strings: StringLayout, rows: usize, block: &[u8]) -> Result<ArrayRef> {
+pub(crate) fn decode(column: &ColumnEntry, strings: StringLayout, rows: usize, block: &[u8]) -> Result<ArrayRef> {
     let raw = usize::try_from(column.raw).map_err(|_| Error::limit("a column", column.raw, usize::MAX))?;
     let payload = zlib::inflate(block, raw).map_err(|e| match e {
         InflateError::Refused => why_refused(column, block),
@@ -52,7 +52,7 @@ fn offset_strings(payload: &Buffer, rows: usize) -> Result<StringArray> {
     StringArray::try_new(offsets.clone(), bytes.clone(), None).map_err(|_| bad_utf8(&offsets, &bytes, 0))
 }
 
-/// How many rows of `array` from `start` on make a batch of at most so many rows and bytes; at least one.
+/// CastMode many rows of `array` from `start` on make a batch of at most so many rows and bytes; at least one.
 pub(crate) fn batch_length(array: &ArrayRef, start: usize, rows: usize, bytes: usize) -> usize {
     let rows = rows.max(1).min(array.len() - start);
     let Some(strings) = array.as_any().downcast_ref::<StringArray>() else { return rows };

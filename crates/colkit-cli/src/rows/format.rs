@@ -5,13 +5,13 @@
 
 use super::RowPrinter;
 use crate::args::FitArgs;
-use colkit::arrow::array::{Array, ArrayRef, StringArray, StringBuilder};
+use colkit::arrow::array::{Array, ArrayRef};
 use colkit::arrow::compute::cast;
 use colkit::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::json::encoder;
+use colkit::json::texts;
 use colkit::plan::batch_of;
-use colkit::{Error, Format, Nulls, Registry, Result, Sink, TableWriter, TextReading, Types, WriteOptions};
+use colkit::{Format, Nulls, Registry, Result, Sink, TableWriter, TextReading, Types, WriteOptions};
 use std::sync::Arc;
 
 pub struct FormatPrinter {
@@ -23,7 +23,7 @@ impl FormatPrinter {
     pub fn new(name: &str, schema: &SchemaRef, sink: Box<dyn Sink>, memory: u64) -> Result<Self> {
         let format = Registry::default().named(name, &TextReading::default())?;
         let fields = schema.fields().iter().map(|f| match without_runs(f.data_type()) {
-            nested if nested.is_nested() => Arc::new(Field::new(f.name(), DataType::Utf8, true)),
+            nested if nested.is_nested() => Arc::new(Field::new(f.name(), DataType::LargeUtf8, true)),
             plain => Arc::new(f.as_ref().clone().with_data_type(plain.clone())),
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
@@ -41,7 +41,7 @@ impl FormatPrinter {
 impl RowPrinter for FormatPrinter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let flat = |array: &ArrayRef| match (array.data_type(), without_runs(array.data_type())) {
-            (_, nested) if nested.is_nested() => Ok(Arc::new(as_json(array)?) as ArrayRef),
+            (_, nested) if nested.is_nested() => Ok(Arc::new(texts(array)?) as ArrayRef),
             (had, plain) if had == plain => Ok(array.clone()),
             (_, plain) => Ok(cast(array, plain)?),
         };
@@ -87,24 +87,6 @@ fn without_runs(data_type: &DataType) -> &DataType {
         DataType::RunEndEncoded(_, values) => without_runs(values.data_type()),
         other => other,
     }
-}
-
-/// Each value as the text of its JSON; nulls stay nulls.
-fn as_json(array: &ArrayRef) -> Result<StringArray> {
-    let encode = encoder(array)?;
-    let mut texts = StringBuilder::new();
-    let mut text = Vec::new();
-    for row in 0..array.len() {
-        if array.is_null(row) {
-            texts.append_null();
-            continue;
-        }
-        text.clear();
-        encode(row, &mut text)?;
-        let text = std::str::from_utf8(&text).map_err(|e| Error::data("bad_utf8", e.to_string()))?;
-        texts.append_value(text);
-    }
-    Ok(texts.finish())
 }
 
 #[cfg(test)]

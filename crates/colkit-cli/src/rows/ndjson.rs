@@ -3,7 +3,7 @@
 use super::RowPrinter;
 use colkit::arrow::datatypes::{FieldRef, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::json::{encoder, key, object};
+use colkit::json::{key, rows};
 use colkit::{Result, Sink, make_unique};
 
 pub struct NdjsonPrinter {
@@ -37,10 +37,9 @@ fn unique_names(schema: &SchemaRef) -> (Vec<String>, Vec<String>) {
 
 impl RowPrinter for NdjsonPrinter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let columns = batch.columns().iter().map(encoder).collect::<Result<Vec<_>>>()?;
-        let members: Vec<_> = self.keys.iter().cloned().zip(columns).collect();
+        let rows = rows(&self.keys, batch)?;
         for row in 0..batch.num_rows() {
-            object(&members, row, &mut self.buffer)?;
+            rows(row, &mut self.buffer)?;
             self.buffer.push(b'\n');
             if self.buffer.len() >= BUFFER {
                 self.sink.write(&self.buffer)?;

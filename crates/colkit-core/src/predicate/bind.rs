@@ -16,7 +16,7 @@
 
 use super::bound::{BoundPredicate, Literal};
 use super::{Op, Predicate};
-use crate::decimal::Place;
+use crate::decimal::Nearest;
 use crate::{Decimal, Error, Result, Value};
 use arrow::array::timezone::Tz;
 use arrow::array::{
@@ -52,15 +52,15 @@ impl Comparison {
             return Ok(Comparison::Unknown);
         }
         Ok(match place(value, data_type)? {
-            Place::At(array) => Comparison::With(op, Literal::new(array)),
-            Place::After(array) => match op {
+            Nearest::At(array) => Comparison::With(op, Literal::new(array)),
+            Nearest::After(array) => match op {
                 Op::Eq => Comparison::Known(false),
                 Op::Ne => Comparison::Known(true),
                 Op::Lt | Op::Le => Comparison::With(Op::Le, Literal::new(array)),
                 Op::Gt | Op::Ge => Comparison::With(Op::Gt, Literal::new(array)),
             },
-            Place::Below => Comparison::Known(op.holds(Ordering::Greater)),
-            Place::Above => Comparison::Known(op.holds(Ordering::Less)),
+            Nearest::Below => Comparison::Known(op.holds(Ordering::Greater)),
+            Nearest::Above => Comparison::Known(op.holds(Ordering::Less)),
         })
     }
 }
@@ -122,15 +122,15 @@ fn in_list(column: usize, values: &[Value], denied: bool, data_type: &DataType) 
 }
 
 /// Where a literal lies among the values of a type, which come as arrays of one value.
-fn place(value: &Value, data_type: &DataType) -> Result<Place<ArrayRef>> {
+fn place(value: &Value, data_type: &DataType) -> Result<Nearest<ArrayRef>> {
     let refuse = || mismatch(data_type, value);
     match (value, data_type) {
-        (Value::Bool(b), DataType::Boolean) => Ok(Place::At(Arc::new(BooleanArray::from(vec![*b])))),
+        (Value::Bool(b), DataType::Boolean) => Ok(Nearest::At(Arc::new(BooleanArray::from(vec![*b])))),
         (_, t) if t.is_floating() => match nearest(value, t).ok_or_else(refuse)? {
-            Place::At(x) => Ok(Place::At(float(x, t)?)),
-            Place::After(x) => Ok(Place::After(float(x, t)?)),
-            Place::Below => Ok(Place::Below),
-            Place::Above => Ok(Place::Above),
+            Nearest::At(x) => Ok(Nearest::At(float(x, t)?)),
+            Nearest::After(x) => Ok(Nearest::After(float(x, t)?)),
+            Nearest::Below => Ok(Nearest::Below),
+            Nearest::Above => Ok(Nearest::Above),
         },
         (_, t) if t.is_integer() || t.is_decimal() => {
             let units = among_units(value, decimal_scale(t)).ok_or_else(refuse)?;
@@ -148,14 +148,14 @@ fn place(value: &Value, data_type: &DataType) -> Result<Place<ArrayRef>> {
             whole(in_time_units(&text, data_type).ok_or_else(refuse)?, data_type)
         }
         (Value::Text(text), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => {
-            Ok(Place::At(cast(&StringArray::from(vec![text.as_str()]), data_type)?))
+            Ok(Nearest::At(cast(&StringArray::from(vec![text.as_str()]), data_type)?))
         }
         (Value::Text(text), t) if is_binary(t) => bytes(text.as_bytes(), t),
         (Value::Bytes(b), t) if is_binary(t) => bytes(b, t),
         (Value::Text(text), DataType::Interval(_)) => {
             let strict = CastOptions { safe: false, ..CastOptions::default() };
             let interval = cast_with_options(&StringArray::from(vec![text.as_str()]), data_type, &strict);
-            Ok(Place::At(interval.map_err(|e| refuse().caused_by(e))?))
+            Ok(Nearest::At(interval.map_err(|e| refuse().caused_by(e))?))
         }
         _ => Err(refuse()),
     }
@@ -184,21 +184,21 @@ fn decimal_scale(data_type: &DataType) -> i8 {
 }
 
 /// A number among the multiples of `10^-scale`. NaN is larger than every number.
-fn among_units(value: &Value, scale: i8) -> Option<Place<i256>> {
+fn among_units(value: &Value, scale: i8) -> Option<Nearest<i256>> {
     match value {
         Value::Int(int) => Some(Decimal::from(*int).in_units(scale)),
         Value::Decimal(number) => Some(number.in_units(scale)),
         Value::Float(x) => Some(match Decimal::of_float(*x) {
             Some(number) => number.in_units(scale),
-            None if *x == f64::NEG_INFINITY => Place::Below,
-            None => Place::Above,
+            None if *x == f64::NEG_INFINITY => Nearest::Below,
+            None => Nearest::Above,
         }),
         _ => None,
     }
 }
 
 /// A place among units as one among the values of a type that counts them.
-fn whole(place: Place<i256>, data_type: &DataType) -> Result<Place<ArrayRef>> {
+fn whole(place: Nearest<i256>, data_type: &DataType) -> Result<Nearest<ArrayRef>> {
     let width = data_type.primitive_width().unwrap_or(8);
     let spare = u8::try_from(256 - 8 * width).unwrap_or(0);
     let (least, most) = match data_type.is_unsigned_integer() {
@@ -214,17 +214,17 @@ fn whole(place: Place<i256>, data_type: &DataType) -> Result<Place<ArrayRef>> {
         Ok(make_array(data.build()?))
     };
     Ok(match place {
-        Place::At(units) | Place::After(units) if units < least => Place::Below,
-        Place::At(units) | Place::After(units) if units > most => Place::Above,
-        Place::At(units) => Place::At(array(units)?),
-        Place::After(units) => Place::After(array(units)?),
-        Place::Below => Place::Below,
-        Place::Above => Place::Above,
+        Nearest::At(units) | Nearest::After(units) if units < least => Nearest::Below,
+        Nearest::At(units) | Nearest::After(units) if units > most => Nearest::Above,
+        Nearest::At(units) => Nearest::At(array(units)?),
+        Nearest::After(units) => Nearest::After(array(units)?),
+        Nearest::Below => Nearest::Below,
+        Nearest::Above => Nearest::Above,
     })
 }
 
 /// The nearest number that a floating point type can hold, widened.
-fn nearest(value: &Value, data_type: &DataType) -> Option<Place<f64>> {
+fn nearest(value: &Value, data_type: &DataType) -> Option<Nearest<f64>> {
     type Half = <Float16Type as ArrowPrimitiveType>::Native;
     let rounded = |text: &str| -> Option<f64> {
         Some(match data_type {
@@ -234,7 +234,7 @@ fn nearest(value: &Value, data_type: &DataType) -> Option<Place<f64>> {
         })
     };
     let x = match value {
-        Value::Float(x) if !x.is_finite() => return Some(Place::At(*x)),
+        Value::Float(x) if !x.is_finite() => return Some(Nearest::At(*x)),
         Value::Float(x) => rounded(&x.to_string())?,
         Value::Int(_) | Value::Decimal(_) => rounded(&value.to_string())?,
         _ => return None,
@@ -245,9 +245,9 @@ fn nearest(value: &Value, data_type: &DataType) -> Option<Place<f64>> {
         _ => f64::MAX,
     };
     Some(match x {
-        f64::INFINITY => Place::After(largest),
-        f64::NEG_INFINITY => Place::After(x),
-        _ => Place::At(x),
+        f64::INFINITY => Nearest::After(largest),
+        f64::NEG_INFINITY => Nearest::After(x),
+        _ => Nearest::At(x),
     })
 }
 
@@ -258,7 +258,7 @@ fn float(x: f64, data_type: &DataType) -> Result<ArrayRef> {
 const NANOS_PER_DAY: i128 = 86_400_000_000_000;
 
 /// A date or time as it is written, among the units of a type.
-fn in_time_units(text: &str, data_type: &DataType) -> Option<Place<i256>> {
+fn in_time_units(text: &str, data_type: &DataType) -> Option<Nearest<i256>> {
     let (text, cut) = cut_fraction(text.trim());
     let per_unit = |unit: &TimeUnit| match unit {
         TimeUnit::Second => 1_000_000_000,
@@ -276,7 +276,7 @@ fn in_time_units(text: &str, data_type: &DataType) -> Option<Place<i256>> {
         _ => return None,
     };
     let units = i256::from_i128(nanos.div_euclid(unit));
-    Some(if nanos.rem_euclid(unit) == 0 && !cut { Place::At(units) } else { Place::After(units) })
+    Some(if nanos.rem_euclid(unit) == 0 && !cut { Nearest::At(units) } else { Nearest::After(units) })
 }
 
 /// The text with a fraction of at most nine digits, and whether anything was cut off.
@@ -299,22 +299,22 @@ fn instant(text: &str, zone: Option<&str>) -> Option<i128> {
 }
 
 /// Bytes among those that a type can hold: all, or those of one length.
-fn bytes(bytes: &[u8], data_type: &DataType) -> Result<Place<ArrayRef>> {
+fn bytes(bytes: &[u8], data_type: &DataType) -> Result<Nearest<ArrayRef>> {
     let DataType::FixedSizeBinary(length) = data_type else {
-        return Ok(Place::At(cast(&BinaryArray::from(vec![bytes]), data_type)?));
+        return Ok(Nearest::At(cast(&BinaryArray::from(vec![bytes]), data_type)?));
     };
     let length = usize::try_from(*length).unwrap_or(0);
     let array =
         |of: &[u8]| -> Result<ArrayRef> { Ok(Arc::new(FixedSizeBinaryArray::try_from_iter(std::iter::once(of))?)) };
     if let Some((front, rest)) = bytes.split_at_checked(length) {
-        return Ok(if rest.is_empty() { Place::At(array(front)?) } else { Place::After(array(front)?) });
+        return Ok(if rest.is_empty() { Nearest::At(array(front)?) } else { Nearest::After(array(front)?) });
     }
     // Below all that begin like this: after the last of those before, which ends in the highest bytes.
-    let Some(last) = bytes.iter().rposition(|b| *b != 0) else { return Ok(Place::Below) };
+    let Some(last) = bytes.iter().rposition(|b| *b != 0) else { return Ok(Nearest::Below) };
     let mut before = vec![u8::MAX; length];
     before.iter_mut().zip(bytes.iter().take(last + 1)).for_each(|(to, from)| *to = *from);
     if let Some(byte) = before.get_mut(last) {
         *byte -= 1;
     }
-    Ok(Place::After(array(&before)?))
+    Ok(Nearest::After(array(&before)?))
 }

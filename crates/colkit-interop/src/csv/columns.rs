@@ -1,7 +1,8 @@
 //! The column of a block of cells, and what is wrong with one of them.
 
 use super::options::type_name;
-use super::tokens::{Block, Cell, Fault};
+use super::tokens::{Block, Cell};
+use crate::text::{Fault, Parsed};
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Field};
 use colkit_core::cells::{CellColumn, Inference};
@@ -22,11 +23,11 @@ impl ColumnBuilder {
     }
 
     /// Appends the column's cells of a block.
-    pub fn append(&mut self, block: &Block, bytes: &[u8]) -> std::result::Result<(), Fault> {
+    pub fn append(&mut self, block: &Block, bytes: &[u8]) -> Parsed<()> {
         let added = self.cells.append(block.column(self.index).map(|cell| cell.text(bytes)));
         added.map_err(|bad| match block.column(self.index).nth(bad) {
             Some(cell) => self.bad_cell(cell, bytes),
-            None => Fault { at: 0, column: Some(self.index), error: Error::corrupt("bad_cell", "a cell is not there") },
+            None => Fault::new(0, Error::corrupt("bad_cell", "a cell is not there")).in_column(self.index),
         })
     }
 
@@ -41,7 +42,7 @@ impl ColumnBuilder {
             let message = format!("expected {}, found {what}", type_name(&self.data_type));
             Error::new(Class::Data, "bad_cell", message)
         };
-        Fault { at: cell.start(), column: Some(self.index), error }
+        Fault::new(cell.start(), error).in_column(self.index)
     }
 
     /// The array of what was appended since the last time.

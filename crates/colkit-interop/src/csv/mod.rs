@@ -1,26 +1,20 @@
 //! CSV: text in, text out, nothing guessed and nothing lost.
 //!
-//! A CSV file says nothing about its types or its length, so opening one reads it all, once: cut into cells
-//! (`tokens`), every cell of every column classified (`colkit_core::cells`), and a checkpoint noted every few MiB (`open`).
-//! From then on it is a table like any other: pieces between checkpoints are read in parallel (`rows`, `columns`).
+//! Files are read as `crate::text` says. Opening one cuts it into cells (`tokens`, `stops`) and classifies every cell of every
+//! column (`open`, `colkit_core::cells`); reading converts the cells of the columns that are wanted (`rows`, `columns`).
 //! The rules, with their reasons, are in `docs/formats/csv.md`.
 
 mod columns;
 mod open;
 mod options;
-mod place;
 mod rows;
 mod sniff;
 mod stops;
-mod table;
 mod tokens;
-mod window;
 mod write;
 
-pub(crate) use options::RECORD_SHARE;
-pub use options::{CsvOptions, Pieces, parse_schema};
-pub(crate) use place::Place;
-pub(crate) use window::Window;
+pub use crate::text::Pieces;
+pub use options::{CsvOptions, parse_schema};
 
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{Boxed, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
@@ -63,7 +57,7 @@ impl Format for CsvFormat {
     }
 
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
-        Box::new(open::Open::new(self.options.clone(), size, &options.limits))
+        open::open(self.options.clone(), size, options.limits.clone())
     }
 
     fn stores(&self, data_type: &DataType) -> bool {

@@ -1,39 +1,88 @@
-//! Opening: the one pass that finds out what a CSV file is.
-//!
-//! ```text
-//! [BOM] header-record record* ->  names, one set of kinds per column, row count, and a checkpoint
-//!                                 (offset, row, line) at the first record after every few MiB
-//! ```
-//!
-//! Every row is looked at. Memory holds a chunk, or the longest record if that is longer, and the checkpoints.
+//! Opening: the names of the columns, then the kinds of all cells.
 
-use super::place::{Place, column_label, lines};
-use super::table::{Checkpoint, CsvTable, Survey};
-use super::tokens::{Block, Cell, Dialect, Fault, Portion};
-use super::window::Window;
-use super::{CsvOptions, options::type_name};
+use super::CsvOptions;
+use super::options::type_name;
+use super::rows::CsvRecords;
+use super::tokens::{Block, Cell, Dialect, Portion};
+use crate::text::{Excerpt, Fault, Pass, Surveyor, TextTable, column_label, lines};
 use arrow::datatypes::{DataType, Field, Schema};
-use bytes::Bytes;
 use colkit_core::cells::{Inference, Kinds};
-use colkit_core::{ColumnNames, Error, Finding, Limits, Machine, Result, Step, Table, first_repeated, make_unique};
+use colkit_core::coroutine::coroutine;
+use colkit_core::{Boxed, ColumnNames, Error, Finding, Limits, Result, Table, first_repeated, make_unique};
 use std::sync::Arc;
 
-pub(super) struct Open {
-    options: CsvOptions,
-    limits: Limits,
-    size: u64,
-    window: Window,
-    dialect: Option<Dialect>,
-    columns: Vec<Column>,
-    /// Bytes of the byte order mark, once the header is known.
-    bom: Option<u64>,
-    block: Block,
-    rows: u64,
-    checkpoints: Vec<Checkpoint>,
+/// Opens a file of `size` bytes.
+pub(super) fn open(options: CsvOptions, size: u64, limits: Limits) -> Boxed<Arc<dyn Table>> {
+    coroutine(move |io| async move {
+        let dialect = options.dialect(&limits)?;
+        let mut pass = Pass::start(io, size, options.pieces, &limits, "csv_encoding").await?;
+        let names = pass.header(|text, at_end| names(text, at_end, &dialect, &options, &limits)).await?;
+        let columns = given_types(names, &options)?;
+        let mut survey = Survey { columns, dialect, inference: options.inference, block: Block::default() };
+        let index = pass.records(&mut survey).await?;
+        let Survey { columns, dialect, inference, .. } = survey;
+        let (schema, findings) = schema(columns, &inference);
+        let schema = Arc::new(schema);
+        let records =
+            CsvRecords { schema: schema.clone(), dialect, inference: Arc::new(inference), header: options.header };
+        let table: Arc<dyn Table> = Arc::new(TextTable::new(schema, index, records, findings));
+        Ok(table)
+    })
+}
+
+/// The names in the first record, or as many as it has fields, and the length of the header. `None` if that takes more
+/// text.
+fn names(
+    text: Excerpt<'_>,
+    at_end: bool,
+    dialect: &Dialect,
+    options: &CsvOptions,
+    limits: &Limits,
+) -> Result<Option<(Vec<String>, usize)>> {
+    let most = usize::try_from(limits.columns).unwrap_or(usize::MAX);
+    let first = dialect.first(text.bytes, 0, most, at_end).map_err(|f| text.locate(f, |_| None))?;
+    let Some((cells, end)) = first else { return Ok(None) };
+    if cells.is_empty() || end == 0 {
+        return Err(no_header(text, options.header));
+    }
+    limits.check_columns(cells.len() as u64)?;
+    if !options.header {
+        return Ok(Some(((0..cells.len()).map(|i| format!("c{i}")).collect(), 0)));
+    }
+    Ok(Some((names_in(text, &cells, options.rename_duplicates, limits)?, end)))
+}
+
+fn names_in(text: Excerpt<'_>, cells: &[Cell], rename: bool, limits: &Limits) -> Result<Vec<String>> {
+    let mut names = Vec::with_capacity(cells.len());
+    for cell in cells {
+        let content = cell.text(text.bytes);
+        Limits::check("a column name", content.raw.len() as u64, limits.name_bytes)?;
+        let mut name = Vec::new();
+        content.append_to(&mut name);
+        names.push(String::from_utf8_lossy(&name).into_owned());
+    }
+    if rename {
+        make_unique(&mut names);
+    } else if let Some((column, name)) = first_repeated(&names) {
+        let at = cells.get(column).map_or(0, |cell| cell.start());
+        let error = Error::corrupt("duplicate_name", format!("a second column called {name:?}"))
+            .hint("rename one of them, or have repeated names renamed to a_2, a_3, ... while reading");
+        return Err(text.locate(Fault::new(at, error).in_column(column), |_| None));
+    }
+    Ok(names)
+}
+
+fn no_header(text: Excerpt<'_>, header: bool) -> Error {
+    let message = match (text.bytes.is_empty(), header) {
+        (true, _) => "the file is empty",
+        (false, true) => "the first line is blank; expected the names of the columns",
+        (false, false) => "the first line is blank, so the columns cannot be counted",
+    };
+    Error::corrupt("csv_no_header", message).at(text.offset).part("line 1")
 }
 
 /// What is known of a column so far.
-struct Column {
+struct ColumnKinds {
     name: String,
     given: Option<DataType>,
     kinds: Kinds,
@@ -41,174 +90,12 @@ struct Column {
     first_empty: Option<u64>,
 }
 
-impl Open {
-    pub fn new(options: CsvOptions, size: u64, limits: &Limits) -> Self {
-        Open {
-            window: Window::new(size, options.pieces.chunk.min(limits.memory / 8), "csv_encoding"),
-            options,
-            limits: limits.clone(),
-            size,
-            dialect: None,
-            columns: Vec::new(),
-            bom: None,
-            block: Block::default(),
-            rows: 0,
-            checkpoints: Vec::new(),
-        }
-    }
-
-    /// Reads the names, or counts the fields. `false` if that takes more bytes.
-    fn header(&mut self, dialect: &Dialect) -> Result<bool> {
-        const BOM: &[u8] = b"\xEF\xBB\xBF";
-        let at_end = self.window.at_end();
-        if self.window.rest().len() < BOM.len() && !at_end {
-            return Ok(false);
-        }
-        let skip = if self.window.rest().starts_with(BOM) { BOM.len() } else { 0 };
-        let bytes = self.window.rest();
-        let most = usize::try_from(self.limits.columns).unwrap_or(usize::MAX);
-        let first = dialect.first(bytes, skip, most, at_end).map_err(|f| self.window.place().locate(f, |_| None))?;
-        let (cells, end) = match first {
-            Some((cells, end)) if !cells.is_empty() && end > skip => (cells, end),
-            None if !at_end => return Ok(false),
-            _ => return Err(no_header(self.size, skip, self.options.header)),
-        };
-        self.limits.check_columns(cells.len() as u64)?;
-        let names = if self.options.header {
-            self.read_names(&cells, skip)?
-        } else {
-            (0..cells.len()).map(|i| format!("c{i}")).collect()
-        };
-        self.columns = given_types(names, &self.options)?;
-        self.bom = Some(skip as u64);
-        self.window.advance(if self.options.header { end } else { skip });
-        self.check_point();
-        Ok(true)
-    }
-
-    fn read_names(&self, cells: &[Cell], skip: usize) -> Result<Vec<String>> {
-        let bytes = self.window.rest();
-        let mut names = Vec::with_capacity(cells.len());
-        for cell in cells {
-            let text = cell.text(bytes);
-            Limits::check("a column name", text.raw.len() as u64, self.limits.name_bytes)?;
-            let mut name = Vec::new();
-            text.append_to(&mut name);
-            names.push(String::from_utf8_lossy(&name).into_owned());
-        }
-        if self.options.rename_duplicates {
-            make_unique(&mut names);
-        } else if let Some((column, name)) = first_repeated(&names) {
-            let at = cells.get(column).map_or(skip, |cell| cell.start());
-            let error = Error::corrupt("duplicate_name", format!("a second column called {name:?}"))
-                .hint("rename one of them, or have repeated names renamed to a_2, a_3, ... while reading");
-            return Err(self.window.place().locate(Fault { at, column: Some(column), error }, |_| None));
-        }
-        Ok(names)
-    }
-
-    /// Notes where the next record starts.
-    fn check_point(&mut self) {
-        let place = self.window.place();
-        self.checkpoints.push(Checkpoint { offset: place.offset, row: self.rows, line: place.line });
-    }
-
-    /// Cuts and classifies the next rows. `false` if that takes more bytes, or at the end.
-    fn survey(&mut self, dialect: &Dialect) -> Result<bool> {
-        let checkpoint = self.options.pieces.checkpoint.min(self.limits.memory / 64).max(1);
-        let portion = Portion {
-            columns: self.columns.len(),
-            rows: usize::MAX,
-            bytes: usize::try_from(checkpoint).unwrap_or(usize::MAX),
-            at_end: self.window.at_end(),
-        };
-        let place = self.window.place();
-        let cut = dialect.cut(place.bytes, 0, portion, &mut self.block);
-        let end = cut.map_err(|f| place.locate(f, |c| Some(self.columns.get(c)?.name.as_str())))?;
-        classify(&mut self.columns, &self.block, place, &self.options.inference);
-        self.rows += self.block.rows as u64;
-        self.window.advance(end);
-        if let Some(last) = self.checkpoints.last() {
-            let start = self.window.place().offset;
-            if start - last.offset >= checkpoint && self.rows > last.row && start < self.size {
-                self.check_point();
-            }
-        }
-        Ok(end > 0)
-    }
-
-    fn finish(&mut self, dialect: Dialect) -> CsvTable {
-        let inference = &self.options.inference;
-        let mut findings = Vec::new();
-        let mut fields = Vec::with_capacity(self.columns.len());
-        for (index, column) in std::mem::take(&mut self.columns).into_iter().enumerate() {
-            let (data_type, nullable) = match column.given {
-                Some(given) => {
-                    let nullable = given != DataType::Utf8 || !inference.null_words.is_empty();
-                    (given, nullable)
-                }
-                None => {
-                    let mut data_type = column.kinds.data_type(inference);
-                    if let Some(line) = column.first_empty.filter(|_| !inference.empty_is_null)
-                        && data_type != DataType::Utf8
-                    {
-                        findings.push(empty_cell(index, &column.name, line, &data_type));
-                        data_type = DataType::Utf8;
-                    }
-                    let nullable = column.kinds.nullable(&data_type, inference);
-                    (data_type, nullable)
-                }
-            };
-            fields.push(Field::new(column.name, data_type, nullable));
-        }
-        CsvTable::new(Survey {
-            schema: Arc::new(Schema::new(fields)),
-            size: self.size,
-            bom: self.bom.unwrap_or(0),
-            header: self.options.header,
-            rows: self.rows,
-            checkpoints: std::mem::take(&mut self.checkpoints),
-            dialect,
-            inference: Arc::new(self.options.inference.clone()),
-            findings,
-        })
-    }
-}
-
-impl Machine for Open {
-    type Output = Arc<dyn Table>;
-
-    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
-        let dialect = match &self.dialect {
-            Some(dialect) => dialect.clone(),
-            None => self.dialect.insert(self.options.dialect(&self.limits)?).clone(),
-        };
-        for bytes in &got {
-            self.window.accept(bytes)?;
-        }
-        let goes_on = self.bom.is_some() || self.header(&dialect)?;
-        if goes_on {
-            while self.survey(&dialect)? {}
-        }
-        if self.window.at_end() { Ok(Step::Ready(Arc::new(self.finish(dialect)))) } else { Ok(self.window.need()) }
-    }
-}
-
-fn no_header(size: u64, skip: usize, header: bool) -> Error {
-    let message = match (size == skip as u64, header) {
-        (true, _) => "the file is empty",
-        (false, true) => "the first line is blank; expected the names of the columns",
-        (false, false) => "the first line is blank, so the columns cannot be counted",
-    };
-    Error::corrupt("csv_no_header", message).at(skip as u64).part("line 1")
-}
-
 /// The columns with the types the user has given them.
-fn given_types(names: Vec<String>, options: &CsvOptions) -> Result<Vec<Column>> {
+fn given_types(names: Vec<String>, options: &CsvOptions) -> Result<Vec<ColumnKinds>> {
     let schema = Schema::new(names.iter().map(|n| Field::new(n, DataType::Utf8, false)).collect::<Vec<_>>());
     let known = ColumnNames::new(&schema);
-    let column = |name| Column { name, given: None, kinds: Kinds::default(), first_empty: None };
-    let mut columns: Vec<Column> = names.into_iter().map(column).collect();
+    let column = |name| ColumnKinds { name, given: None, kinds: Kinds::default(), first_empty: None };
+    let mut columns: Vec<ColumnKinds> = names.into_iter().map(column).collect();
     for (name, data_type) in &options.schema {
         let index = known.index(name).map_err(|e| e.part("the types given for columns"))?;
         if let Some(column) = columns.get_mut(index) {
@@ -218,15 +105,32 @@ fn given_types(names: Vec<String>, options: &CsvOptions) -> Result<Vec<Column>> 
     Ok(columns)
 }
 
+struct Survey {
+    columns: Vec<ColumnKinds>,
+    dialect: Dialect,
+    inference: Inference,
+    block: Block,
+}
+
+impl Surveyor for Survey {
+    fn survey(&mut self, text: Excerpt<'_>, most: usize, at_end: bool) -> Result<(usize, u64)> {
+        let portion = Portion { columns: self.columns.len(), rows: usize::MAX, bytes: most, at_end };
+        let cut = self.dialect.cut(text.bytes, 0, portion, &mut self.block);
+        let end = cut.map_err(|f| text.locate(f, |c| Some(self.columns.get(c)?.name.as_str())))?;
+        classify(&mut self.columns, &self.block, text, &self.inference);
+        Ok((end, self.block.rows as u64))
+    }
+}
+
 /// Adds the kinds of a block's cells to their columns.
-fn classify(columns: &mut [Column], block: &Block, place: Place<'_>, inference: &Inference) {
+fn classify(columns: &mut [ColumnKinds], block: &Block, text: Excerpt<'_>, inference: &Inference) {
     let mut empties: Vec<(usize, usize)> = Vec::new();
     for (index, column) in columns.iter_mut().enumerate() {
         if column.given.is_some() || column.kinds.settled(inference) {
             continue;
         }
         for cell in block.column(index) {
-            let kind = Kinds::of_cell(cell.text(place.bytes), inference);
+            let kind = Kinds::of_cell(cell.text(text.bytes), inference);
             if kind == Kinds::EMPTY && !column.kinds.has(kind) {
                 empties.push((cell.start(), index));
             }
@@ -235,14 +139,41 @@ fn classify(columns: &mut [Column], block: &Block, place: Place<'_>, inference: 
     }
     // One sweep over the block finds the lines of all of them, however many columns there are.
     empties.sort_unstable();
-    let (mut at, mut line) = (0, place.line);
+    let (mut at, mut line) = (0, text.line);
     for (start, index) in empties {
-        line += lines(place.bytes.get(at..start).unwrap_or_default());
+        line += lines(text.bytes.get(at..start).unwrap_or_default());
         at = start;
         if let Some(column) = columns.get_mut(index) {
             column.first_empty = Some(line);
         }
     }
+}
+
+/// The types that follow from the cells, and what is odd about them.
+fn schema(columns: Vec<ColumnKinds>, inference: &Inference) -> (Schema, Vec<Finding>) {
+    let mut findings = Vec::new();
+    let mut fields = Vec::with_capacity(columns.len());
+    for (index, column) in columns.into_iter().enumerate() {
+        let (data_type, nullable) = match column.given {
+            Some(given) => {
+                let nullable = given != DataType::Utf8 || !inference.null_words.is_empty();
+                (given, nullable)
+            }
+            None => {
+                let mut data_type = column.kinds.data_type(inference);
+                if let Some(line) = column.first_empty.filter(|_| !inference.empty_is_null)
+                    && data_type != DataType::Utf8
+                {
+                    findings.push(empty_cell(index, &column.name, line, &data_type));
+                    data_type = DataType::Utf8;
+                }
+                let nullable = column.kinds.nullable(&data_type, inference);
+                (data_type, nullable)
+            }
+        };
+        fields.push(Field::new(column.name, data_type, nullable));
+    }
+    (Schema::new(fields), findings)
 }
 
 fn empty_cell(index: usize, name: &str, line: u64, inferred: &DataType) -> Finding {

@@ -1,6 +1,7 @@
 //! How CSV is read and written.
 
 use super::tokens::Dialect;
+use crate::text::{Pieces, record_limit};
 use arrow::datatypes::{DataType, TimeUnit};
 use colkit_core::cells::{Inference, is_cell_type};
 use colkit_core::{Error, Limits, Result};
@@ -41,27 +42,6 @@ impl Default for CsvOptions {
     }
 }
 
-/// In what pieces files are read. Results do not depend on it; tests make the pieces tiny to prove that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pieces {
-    /// Bytes asked for at a time while opening.
-    pub chunk: u64,
-    /// Bytes between checkpoints, at least.
-    pub checkpoint: u64,
-}
-
-impl Default for Pieces {
-    fn default() -> Self {
-        Pieces { chunk: 4 << 20, checkpoint: 4 << 20 }
-    }
-}
-
-/// The longest record there may be. Positions within one are kept in 31 bits.
-const RECORD_BYTES: u64 = 1 << 30;
-
-/// The part of the memory that one record may have: its text is held while it is fetched, cut, converted and printed.
-pub(crate) const RECORD_SHARE: u64 = 4;
-
 impl CsvOptions {
     /// The dialect, if the options make sense.
     pub(super) fn dialect(&self, limits: &Limits) -> Result<Dialect> {
@@ -81,8 +61,7 @@ impl CsvOptions {
                 .hint(format!("types are {}", type_names())));
             }
         }
-        let record_bytes = limits.value_bytes.min(RECORD_BYTES).min(limits.memory / RECORD_SHARE);
-        let record_bytes = usize::try_from(record_bytes).unwrap_or(usize::MAX);
+        let record_bytes = usize::try_from(record_limit(limits)).unwrap_or(usize::MAX);
         Ok(Dialect { delimiter: self.delimiter, pad_short_rows: self.pad_short_rows, record_bytes })
     }
 }

@@ -1,5 +1,7 @@
 //! Whether a file looks like text. There is no magic: CSV is what text is taken for when nothing else knows it.
 
+use crate::text::BYTE_ORDER_MARK;
+
 /// Bytes a magic may have. With no more than these in hand other formats are asked first.
 const MAGIC_BYTES: usize = 16;
 
@@ -9,7 +11,7 @@ pub(super) fn looks_like_text(head: &[u8], tail: &[u8]) -> bool {
     if head.is_empty() || (tail.is_empty() && head.len() <= MAGIC_BYTES) {
         return false;
     }
-    let marked = [&b"\xEF\xBB\xBF"[..], b"\xFF\xFE", b"\xFE\xFF"].iter().any(|mark| head.starts_with(mark));
+    let marked = [BYTE_ORDER_MARK, b"\xFF\xFE", b"\xFE\xFF"].iter().any(|mark| head.starts_with(mark));
     let whole_characters = match std::str::from_utf8(head) {
         Ok(_) => true,
         Err(e) => e.error_len().is_none(),

@@ -11,6 +11,7 @@
 //! [`Cell`] is a pair of positions in the buffer.
 
 use super::stops::Stops;
+use crate::text::{Fault, Parsed};
 use colkit_core::Error;
 use colkit_core::cells::CellText;
 use memchr::memchr;
@@ -44,20 +45,6 @@ impl Cell {
     pub fn text(self, bytes: &[u8]) -> CellText<'_> {
         let raw = bytes.get(self.start as usize..(self.end & !DOUBLED) as usize).unwrap_or_default();
         CellText { raw, doubled: self.end & DOUBLED != 0 }
-    }
-}
-
-/// Why a buffer could not be cut into cells, and where in it.
-#[derive(Debug)]
-pub(super) struct Fault {
-    pub at: usize,
-    pub column: Option<usize>,
-    pub error: Error,
-}
-
-impl Fault {
-    fn new(at: usize, column: Option<usize>, code: &'static str, message: impl Into<String>) -> Self {
-        Fault { at, column, error: Error::corrupt(code, message) }
     }
 }
 
@@ -116,7 +103,7 @@ struct Record {
 impl Dialect {
     /// Cuts the next rows out of `bytes`, from position `at` on, into `block`. Returns where the first record not cut
     /// starts: `at` itself if not even one is complete.
-    pub fn cut(&self, bytes: &[u8], at: usize, portion: Portion, block: &mut Block) -> Result<usize, Fault> {
+    pub fn cut(&self, bytes: &[u8], at: usize, portion: Portion, block: &mut Block) -> Parsed<usize> {
         check_buffer(bytes)?;
         block.cells.clear();
         block.rows = 0;
@@ -142,7 +129,7 @@ impl Dialect {
                 block.rows += 1;
             } else {
                 let message = format!("{} fields, expected {}", record.cells, portion.columns);
-                return Err(Fault::new(next, None, "csv_ragged", message));
+                return Err(Fault::new(next, Error::corrupt("csv_ragged", message)));
             }
             next = record.next;
         }
@@ -151,13 +138,7 @@ impl Dialect {
 
     /// The cells of the first record, at most `columns`, and where the next one starts; `None` if it is incomplete.
     /// A blank line has no cells.
-    pub fn first(
-        &self,
-        bytes: &[u8],
-        at: usize,
-        columns: usize,
-        at_end: bool,
-    ) -> Result<Option<(Vec<Cell>, usize)>, Fault> {
+    pub fn first(&self, bytes: &[u8], at: usize, columns: usize, at_end: bool) -> Parsed<Option<(Vec<Cell>, usize)>> {
         check_buffer(bytes)?;
         let mut cells = Vec::new();
         let mut stops = Stops::new(bytes, self.delimiter, at);
@@ -166,7 +147,7 @@ impl Dialect {
             cells.clear();
         }
         if record.cells > columns {
-            return Err(Fault { at, column: None, error: Error::limit("the columns", record.cells, columns) });
+            return Err(Fault::new(at, Error::limit("the columns", record.cells, columns)));
         }
         Ok(Some((cells, record.next)))
     }
@@ -181,7 +162,7 @@ impl Dialect {
         columns: usize,
         at_end: bool,
         cells: &mut Vec<Cell>,
-    ) -> Result<Option<Record>, Fault> {
+    ) -> Parsed<Option<Record>> {
         let mut count = 0;
         let mut from = start;
         let mut keep = |count: &mut usize, cell: Cell| {
@@ -193,15 +174,15 @@ impl Dialect {
         };
         let next = loop {
             let stop = if bytes.get(from) == Some(&b'"') {
-                let Some(quoted) = quoted(bytes, from, at_end).map_err(|f| Fault { column: Some(count), ..f })? else {
+                let Some(quoted) = quoted(bytes, from, at_end).map_err(|f| f.in_column(count))? else {
                     return self.incomplete(bytes, start);
                 };
                 keep(&mut count, Cell::new(from + 1, quoted.end, quoted.doubled));
                 stops.skip_to(quoted.end + 1);
                 let stop = stops.next();
                 if stop != Some(quoted.end + 1) && quoted.end + 1 < bytes.len() {
-                    let column = Some(count - 1);
-                    return Err(Fault::new(quoted.end + 1, column, "csv_quote", "text after a closing quote"));
+                    let error = Error::corrupt("csv_quote", "text after a closing quote");
+                    return Err(Fault::new(quoted.end + 1, error).in_column(count - 1));
                 }
                 stop
             } else {
@@ -223,7 +204,7 @@ impl Dialect {
                     (Some(b'\r'), None) if !at_end => return self.incomplete(bytes, start),
                     (Some(b'\r'), _) => {
                         let message = "a carriage return without a line feed, outside of quotes";
-                        return Err(Fault::new(stop, Some(count - 1), "csv_bare_cr", message));
+                        return Err(Fault::new(stop, Error::corrupt("csv_bare_cr", message)).in_column(count - 1));
                     }
                     _ => from = stop + 1,
                 },
@@ -234,24 +215,24 @@ impl Dialect {
         Ok(Some(Record { cells: count, next, blank }))
     }
 
-    fn incomplete(&self, bytes: &[u8], start: usize) -> Result<Option<Record>, Fault> {
+    fn incomplete(&self, bytes: &[u8], start: usize) -> Parsed<Option<Record>> {
         self.check_length(start, bytes.len())?;
         Ok(None)
     }
 
-    fn check_length(&self, start: usize, end: usize) -> Result<(), Fault> {
+    fn check_length(&self, start: usize, end: usize) -> Parsed<()> {
         if end - start > self.record_bytes {
             let error = Error::limit("a record", format!("more than {} bytes", self.record_bytes), self.record_bytes)
                 .hint("perhaps a quote was opened and never closed; if not, --memory and --limit-value allow more");
-            return Err(Fault { at: start, column: None, error });
+            return Err(Fault::new(start, error));
         }
         Ok(())
     }
 }
 
-fn check_buffer(bytes: &[u8]) -> Result<(), Fault> {
+fn check_buffer(bytes: &[u8]) -> Parsed<()> {
     if bytes.len() >= BUFFER_BYTES {
-        return Err(Fault { at: 0, column: None, error: Error::limit("a piece of text", bytes.len(), BUFFER_BYTES) });
+        return Err(Fault::new(0, Error::limit("a piece of text", bytes.len(), BUFFER_BYTES)));
     }
     Ok(())
 }
@@ -263,13 +244,13 @@ struct Quoted {
 }
 
 /// The quoted cell whose opening quote is at `open`. `None` if the buffer ends before that can be said.
-fn quoted(bytes: &[u8], open: usize, at_end: bool) -> Result<Option<Quoted>, Fault> {
+fn quoted(bytes: &[u8], open: usize, at_end: bool) -> Parsed<Option<Quoted>> {
     let mut from = open + 1;
     let mut doubled = false;
     loop {
         let Some(distance) = memchr(b'"', bytes.get(from..).unwrap_or_default()) else {
             if at_end {
-                return Err(Fault::new(open, None, "csv_quote", "this quote is never closed"));
+                return Err(Fault::new(open, Error::corrupt("csv_quote", "this quote is never closed")));
             }
             return Ok(None);
         };

@@ -5,10 +5,10 @@
 //! line is written `""`, so that it stays a row.
 
 use super::CsvOptions;
-use super::place::column_label;
+use crate::text::{TextOutput, column_label};
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, Int64Array, LargeStringArray, StringArray,
-    StringBuilder, StringViewArray,
+    StringViewArray,
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
@@ -16,19 +16,14 @@ use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use colkit_core::{
-    Class, Error, Limits, Nulls, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, first_repeated, json,
-    make_unique,
+    Class, Error, Limits, Nulls, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, json, unique_names,
 };
 use std::fmt::Write;
 
-/// What is collected before it goes to the sink.
-const BUFFER_BYTES: usize = 64 << 10;
-
 pub(super) struct CsvWriter {
     schema: SchemaRef,
-    sink: Box<dyn Sink>,
     nulls: Nulls,
-    text: Text,
+    text: CsvText,
     summary: WriteSummary,
     filled: u64,
 }
@@ -43,31 +38,12 @@ impl CsvWriter {
             check_type(field.data_type(), options.types == Types::Lossy)
                 .map_err(|e| e.part(column_label(index, Some(field.name()))))?;
         }
-        let mut text = Text { out: Vec::with_capacity(BUFFER_BYTES * 2), delimiter: csv.delimiter };
+        let mut text = CsvText { out: TextOutput::new(sink), delimiter: csv.delimiter };
         let mut summary = WriteSummary::default();
         if csv.header {
-            let mut names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
-            if options.rename_duplicates {
-                let renamed = make_unique(&mut names);
-                if renamed > 0 {
-                    summary.notes.push(format!("{renamed} columns renamed because their names repeat"));
-                }
-            } else if let Some((column, name)) = first_repeated(&names) {
-                return Err(Error::data("duplicate_name", format!("a second column called {name:?}"))
-                    .part(column_label(column, None))
-                    .hint("rename one of them, or have repeated names renamed (--rename-duplicates)"));
-            }
-            text.header(&names);
+            text.header(&unique_names(&schema, options.rename_duplicates, &mut summary.notes)?);
         }
-        Ok(CsvWriter { schema, sink, nulls: options.nulls, text, summary, filled: 0 })
-    }
-
-    /// Hands over what was collected.
-    fn flush(&mut self) -> Result<()> {
-        self.sink.write(&self.text.out)?;
-        self.summary.bytes += self.text.out.len() as u64;
-        self.text.out.clear();
-        Ok(())
+        Ok(CsvWriter { schema, nulls: options.nulls, text, summary, filled: 0 })
     }
 
     /// The nulls of a column, if that is all right. An empty cell is read as null but in text, where it is empty text.
@@ -97,25 +73,22 @@ impl TableWriter for CsvWriter {
         let arrays = batch.columns().iter().map(plain).collect::<Result<Vec<_>>>()?;
         let mut columns = Vec::with_capacity(arrays.len());
         for (index, array) in arrays.iter().enumerate() {
-            columns.push(Column { nulls: self.nulls_of(index, array)?, values: Values::of(array)? });
+            columns.push(PrintedColumn { nulls: self.nulls_of(index, array)?, values: PrintedValues::of(array)? });
         }
         for row in 0..batch.num_rows() {
             self.text.row(&columns, row)?;
-            if self.text.out.len() >= BUFFER_BYTES {
-                self.flush()?;
-            }
+            self.text.out.flush_if_full()?;
         }
         self.summary.rows += batch.num_rows() as u64;
         // So that a reader at the other end of a pipe sees each batch when it is there.
-        self.flush()
+        self.text.out.flush()
     }
 
     fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
-        self.flush()?;
         if self.filled > 0 {
             self.summary.notes.push(format!("{} nulls written as empty cells", self.filled));
         }
-        self.sink.commit()?;
+        self.summary.bytes = self.text.out.commit()?;
         Ok(self.summary)
     }
 }
@@ -149,31 +122,17 @@ fn check_type(data_type: &DataType, lossy: bool) -> Result<()> {
 fn plain(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Dictionary(_, values) => Ok(cast(array, values)?),
-        t if t.is_nested() => {
-            let encode = json::encoder(array)?;
-            let mut texts = StringBuilder::new();
-            let mut text = Vec::new();
-            for row in 0..array.len() {
-                if array.is_null(row) {
-                    texts.append_null();
-                    continue;
-                }
-                text.clear();
-                encode(row, &mut text)?;
-                texts.append_value(String::from_utf8_lossy(&text));
-            }
-            Ok(std::sync::Arc::new(texts.finish()))
-        }
+        t if t.is_nested() => Ok(std::sync::Arc::new(json::texts(array)?)),
         _ => Ok(array.clone()),
     }
 }
 
-struct Column<'a> {
+struct PrintedColumn<'a> {
     nulls: Option<NullBuffer>,
-    values: Values<'a>,
+    values: PrintedValues<'a>,
 }
 
-enum Values<'a> {
+enum PrintedValues<'a> {
     Int32(&'a Int32Array),
     Int64(&'a Int64Array),
     Float64(&'a Float64Array),
@@ -184,33 +143,33 @@ enum Values<'a> {
     Other(ArrayFormatter<'a>),
 }
 
-impl<'a> Values<'a> {
+impl<'a> PrintedValues<'a> {
     fn of(array: &'a ArrayRef) -> Result<Self> {
         static FORMAT: FormatOptions<'static> = FormatOptions::new().with_display_error(false);
         Ok(match array.data_type() {
-            DataType::Int32 => Values::Int32(array.as_primitive::<Int32Type>()),
-            DataType::Int64 => Values::Int64(array.as_primitive::<Int64Type>()),
-            DataType::Float64 => Values::Float64(array.as_primitive::<Float64Type>()),
-            DataType::Boolean => Values::Bool(array.as_boolean()),
-            DataType::Utf8 => Values::Utf8(array.as_string::<i32>()),
-            DataType::LargeUtf8 => Values::LargeUtf8(array.as_string::<i64>()),
-            DataType::Utf8View => Values::Utf8View(array.as_string_view()),
-            _ => Values::Other(ArrayFormatter::try_new(array.as_ref(), &FORMAT)?),
+            DataType::Int32 => PrintedValues::Int32(array.as_primitive::<Int32Type>()),
+            DataType::Int64 => PrintedValues::Int64(array.as_primitive::<Int64Type>()),
+            DataType::Float64 => PrintedValues::Float64(array.as_primitive::<Float64Type>()),
+            DataType::Boolean => PrintedValues::Bool(array.as_boolean()),
+            DataType::Utf8 => PrintedValues::Utf8(array.as_string::<i32>()),
+            DataType::LargeUtf8 => PrintedValues::LargeUtf8(array.as_string::<i64>()),
+            DataType::Utf8View => PrintedValues::Utf8View(array.as_string_view()),
+            _ => PrintedValues::Other(ArrayFormatter::try_new(array.as_ref(), &FORMAT)?),
         })
     }
 }
 
 /// The text under way.
-struct Text {
-    out: Vec<u8>,
+struct CsvText {
+    out: TextOutput,
     delimiter: u8,
 }
 
-impl Text {
+impl CsvText {
     fn header(&mut self, names: &[String]) {
         for (index, name) in names.iter().enumerate() {
             if index > 0 {
-                self.out.push(self.delimiter);
+                self.out.text.push(self.delimiter);
             }
             // In the very first place U+FEFF would be taken for a byte order mark; in quotes it is not.
             if index == 0 && name.starts_with('\u{feff}') {
@@ -222,24 +181,24 @@ impl Text {
         self.end_of_row(0);
     }
 
-    fn row(&mut self, columns: &[Column<'_>], row: usize) -> Result<()> {
-        let start = self.out.len();
+    fn row(&mut self, columns: &[PrintedColumn<'_>], row: usize) -> Result<()> {
+        let start = self.out.text.len();
         for (index, column) in columns.iter().enumerate() {
             if index > 0 {
-                self.out.push(self.delimiter);
+                self.out.text.push(self.delimiter);
             }
             if column.nulls.as_ref().is_some_and(|n| n.is_null(row)) {
                 continue;
             }
             match &column.values {
-                Values::Int32(a) => self.number(itoa::Buffer::new().format(a.value(row))),
-                Values::Int64(a) => self.number(itoa::Buffer::new().format(a.value(row))),
-                Values::Float64(a) => self.float(a.value(row)),
-                Values::Bool(a) => self.number(if a.value(row) { "true" } else { "false" }),
-                Values::Utf8(a) => self.cell(a.value(row).as_bytes()),
-                Values::LargeUtf8(a) => self.cell(a.value(row).as_bytes()),
-                Values::Utf8View(a) => self.cell(a.value(row).as_bytes()),
-                Values::Other(formatter) => {
+                PrintedValues::Int32(a) => self.number(itoa::Buffer::new().format(a.value(row))),
+                PrintedValues::Int64(a) => self.number(itoa::Buffer::new().format(a.value(row))),
+                PrintedValues::Float64(a) => self.float(a.value(row)),
+                PrintedValues::Bool(a) => self.number(if a.value(row) { "true" } else { "false" }),
+                PrintedValues::Utf8(a) => self.cell(a.value(row).as_bytes()),
+                PrintedValues::LargeUtf8(a) => self.cell(a.value(row).as_bytes()),
+                PrintedValues::Utf8View(a) => self.cell(a.value(row).as_bytes()),
+                PrintedValues::Other(formatter) => {
                     let mut text = String::new();
                     write!(text, "{}", formatter.value(row)).map_err(|_| no_text(index, row))?;
                     self.cell(text.as_bytes());
@@ -252,10 +211,10 @@ impl Text {
 
     /// Ends the row that started at `start`. A row that is one empty cell would be a blank line.
     fn end_of_row(&mut self, start: usize) {
-        if self.out.len() == start {
-            self.out.extend_from_slice(b"\"\"");
+        if self.out.text.len() == start {
+            self.out.text.extend_from_slice(b"\"\"");
         }
-        self.out.push(b'\n');
+        self.out.text.push(b'\n');
     }
 
     /// Text that needs no quotes, unless digits, signs or letters are delimiters here.
@@ -263,7 +222,7 @@ impl Text {
         if self.delimiter.is_ascii_alphanumeric() || matches!(self.delimiter, b'-' | b'.' | b'+') {
             self.cell(text.as_bytes());
         } else {
-            self.out.extend_from_slice(text.as_bytes());
+            self.out.text.extend_from_slice(text.as_bytes());
         }
     }
 
@@ -284,20 +243,20 @@ impl Text {
         if text.iter().fold(false, |any, b| any | special(b)) {
             self.quoted(text);
         } else {
-            self.out.extend_from_slice(text);
+            self.out.text.extend_from_slice(text);
         }
     }
 
     fn quoted(&mut self, text: &[u8]) {
-        self.out.push(b'"');
+        self.out.text.push(b'"');
         let mut rest = text;
         while let Some((head, tail)) = memchr::memchr(b'"', rest).map(|i| rest.split_at(i + 1)) {
-            self.out.extend_from_slice(head);
-            self.out.push(b'"');
+            self.out.text.extend_from_slice(head);
+            self.out.text.push(b'"');
             rest = tail;
         }
-        self.out.extend_from_slice(rest);
-        self.out.push(b'"');
+        self.out.text.extend_from_slice(rest);
+        self.out.text.push(b'"');
     }
 }
 

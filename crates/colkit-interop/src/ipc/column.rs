@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Gives a column's rows, cut to batches.
-pub(super) struct Column {
+pub(super) struct IpcColumn {
     index: Arc<Index>,
     column: usize,
     /// What to keep of the column, as many times as it is wanted.
@@ -44,10 +44,10 @@ enum Asked {
     Batch(usize),
 }
 
-impl Column {
+impl IpcColumn {
     pub fn new(index: Arc<Index>, column: usize, schema: SchemaRef, wanted: Range<u64>, batch_rows: usize) -> Self {
         let batches = index.batches_of(&wanted);
-        Column {
+        IpcColumn {
             index,
             column,
             schema,
@@ -116,7 +116,7 @@ impl Column {
     fn decode(&self, batch: &Batch, slot: &Slot, field: Field, got: Vec<Bytes>) -> Result<ArrayRef> {
         let part = format!("column {:?}", self.index.schema.fields().get(self.column).map_or("", |f| f.name()));
         let limit = self.index.limits.memory;
-        guarded(&part, || decode(batch, slot, field, got, &self.dictionaries, limit, self.index.turned))
+        guarded(&part, || decode(batch, slot, field, got, &self.dictionaries, limit, self.index.byte_swapped))
     }
 
     /// Gives the next rows of what is ready.
@@ -131,7 +131,7 @@ impl Column {
     }
 }
 
-impl Machine for Column {
+impl Machine for IpcColumn {
     type Output = Option<RecordBatch>;
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
@@ -185,7 +185,7 @@ fn decode(
     got: Vec<Bytes>,
     dictionaries: &HashMap<i64, ArrayRef>,
     limit: u64,
-    turned: bool,
+    byte_swapped: bool,
 ) -> Result<ArrayRef> {
     let fetched = ranges(batch, slot);
     let buffers = batch.buffers.get(slot.buffers.clone()).unwrap_or_default();
@@ -203,7 +203,8 @@ fn decode(
     let message = message(batch, slot, &places, buffers)?;
     let parsed = flatbuffers::root::<arrow::ipc::RecordBatch<'_>>(&message)
         .map_err(|e| Error::corrupt("bad_message", e.to_string()))?;
-    let body = if turned { endian::turned(&body, &places, buffers, batch, slot, field.data_type())? } else { body };
+    let body =
+        if byte_swapped { endian::swapped(&body, &places, buffers, batch, slot, field.data_type())? } else { body };
     let body = Buffer::from(body);
     let schema = Arc::new(Schema::new(vec![field.with_nullable(true)]));
     let corrupt = |e: arrow::error::ArrowError| Error::corrupt("decoder_failed", e.to_string()).caused_by(e);

@@ -1,4 +1,4 @@
-//! Buffers of machines with the other byte order, turned around before they are decoded.
+//! Buffers of machines with the other byte order, swapped before they are decoded.
 
 use super::index::Slot;
 use super::message::Batch;
@@ -21,7 +21,7 @@ enum Unit {
 }
 
 /// The buffers of a column, which lie at `places` of `body`, in this machine's byte order.
-pub(super) fn turned(
+pub(super) fn swapped(
     body: &Bytes,
     places: &[u64],
     buffers: &[ByteRange],
@@ -40,13 +40,13 @@ pub(super) fn turned(
     for ((place, buffer), unit) in places.iter().zip(buffers).zip(units) {
         let range = usize::try_from(*place).ok().zip(buffer.len_usize().ok());
         if let Some(bytes) = range.and_then(|(at, length)| body.get_mut(at..at.checked_add(length)?)) {
-            turn(bytes, unit);
+            swap(bytes, unit);
         }
     }
     Ok(body.freeze())
 }
 
-fn turn(bytes: &mut [u8], unit: Unit) {
+fn swap(bytes: &mut [u8], unit: Unit) {
     match unit {
         Unit::Bytes => {}
         Unit::Numbers(width) => bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse),

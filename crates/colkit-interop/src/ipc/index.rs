@@ -3,19 +3,19 @@
 use super::message::Batch;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, UnionMode};
 use arrow::ipc::MetadataVersion;
-use colkit_core::{ByteRange, Error, Limits, Region, Result};
+use colkit_core::{ByteRange, Error, Limits, Region, Result, blocks_of};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The body of a message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct MessageBody {
     pub offset: u64,
     pub length: u64,
 }
 
-impl Place {
+impl MessageBody {
     /// A part of it, in the file. Writers let a buffer of no bytes point anywhere.
     pub fn inside(&self, offset: i64, length: i64) -> Result<ByteRange> {
         if length == 0 {
@@ -66,7 +66,7 @@ pub(super) struct Index {
     pub schema: SchemaRef,
     pub size: u64,
     /// Whether buffers are in the other byte order than this machine's.
-    pub turned: bool,
+    pub byte_swapped: bool,
     pub rows: u64,
     /// Columns that have nulls though the schema says that they have none.
     pub with_nulls: Vec<usize>,
@@ -84,7 +84,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub fn new(schema: SchemaRef, turned: bool, size: u64, limits: &Limits) -> Result<Self> {
+    pub fn new(schema: SchemaRef, byte_swapped: bool, size: u64, limits: &Limits) -> Result<Self> {
         limits.check_columns(schema.fields().len() as u64)?;
         let mut dictionary_types = HashMap::new();
         each_dictionary(schema.fields(), &mut |id, values| {
@@ -95,7 +95,7 @@ impl Index {
             dictionary_types,
             dictionaries_by_id: HashMap::new(),
             size,
-            turned,
+            byte_swapped,
             rows: 0,
             with_nulls: Vec::new(),
             batches: Vec::new(),
@@ -163,11 +163,7 @@ impl Index {
 
     /// The batches that hold these rows.
     pub fn batches_of(&self, rows: &Range<u64>) -> Range<usize> {
-        if rows.is_empty() {
-            return 0..0;
-        }
-        let first = self.batches.partition_point(|b| b.rows.end <= rows.start);
-        first..self.batches.partition_point(|b| b.rows.start < rows.end)
+        blocks_of(&self.batches, |b| b.rows.start, rows)
     }
 
     /// The dictionary messages that a column's values in a batch refer to, in order.

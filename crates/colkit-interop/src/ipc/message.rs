@@ -1,6 +1,6 @@
 //! Messages: what the metadata of one says, as plain numbers that were checked against its body.
 
-use super::index::Place;
+use super::index::MessageBody;
 use crate::guard::guarded;
 use arrow::datatypes::{Field, Schema};
 use arrow::ipc::{CompressionType, MessageHeader, MetadataVersion};
@@ -64,11 +64,11 @@ pub(super) fn read(metadata: &[u8], body: u64, size: u64, limits: &Limits) -> Re
         };
         let version = message.version();
         check_version(version)?;
-        let place = Place { offset: body, length };
+        let place = MessageBody { offset: body, length };
         let content = match message.header_type() {
             MessageHeader::Schema => {
                 let schema = message.header_as_schema().ok_or_else(missing)?;
-                Content::Schema(read_schema(schema)?, is_turned(schema))
+                Content::Schema(read_schema(schema)?, is_byte_swapped(schema))
             }
             MessageHeader::RecordBatch => {
                 let batch = message.header_as_record_batch().ok_or_else(missing)?;
@@ -101,7 +101,7 @@ fn missing() -> Error {
 }
 
 /// Whether buffers are in the other byte order than this machine's.
-pub(super) fn is_turned(schema: arrow::ipc::Schema<'_>) -> bool {
+pub(super) fn is_byte_swapped(schema: arrow::ipc::Schema<'_>) -> bool {
     !schema.endianness().equals_to_target_endianness()
 }
 
@@ -121,7 +121,7 @@ pub(super) fn read_schema(schema: arrow::ipc::Schema<'_>) -> Result<Schema> {
 
 fn read_batch(
     batch: arrow::ipc::RecordBatch<'_>,
-    body: Place,
+    body: MessageBody,
     version: MetadataVersion,
     limits: &Limits,
 ) -> Result<Batch> {

@@ -24,6 +24,7 @@ mod write;
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{Boxed, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
+use write::{IpcWriter, settings};
 
 /// How buffers are compressed when writing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Format for ArrowFile {
     }
 
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
-        Box::new(open_file::Open::new(size, options))
+        open_file::open(size, options)
     }
 
     fn stores(&self, _: &DataType) -> bool {
@@ -77,7 +78,7 @@ impl Format for ArrowFile {
     }
 
     fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
-        Ok(Box::new(write::IpcWriter::file(schema, sink, self.compression, options)?))
+        Ok(Box::new(IpcWriter::file(schema, sink, settings(self.compression, options)?)?))
     }
 }
 
@@ -96,7 +97,7 @@ impl Format for ArrowStream {
     }
 
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
-        Box::new(open_stream::Open::new(size, options))
+        open_stream::open(size, options)
     }
 
     fn stores(&self, _: &DataType) -> bool {
@@ -108,6 +109,6 @@ impl Format for ArrowStream {
     }
 
     fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
-        Ok(Box::new(write::IpcWriter::stream(schema, sink, self.compression, options)?))
+        Ok(Box::new(IpcWriter::stream(schema, sink, settings(self.compression, options)?)?))
     }
 }

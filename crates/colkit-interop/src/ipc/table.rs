@@ -1,6 +1,6 @@
 //! An open file or stream.
 
-use super::column::{Column, ranges};
+use super::column::{IpcColumn, ranges};
 use super::index::Index;
 use crate::parts::each_once;
 use crate::regions::layout;
@@ -107,7 +107,7 @@ impl Table for IpcTable {
             let lanes = chosen.iter().map(|(column, positions)| {
                 let fields = positions.iter().filter_map(|p| schema.fields().get(*p).cloned());
                 let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-                let machine = Column::new(self.0.clone(), column.index, schema, span.clone(), scan.batch_rows);
+                let machine = IpcColumn::new(self.0.clone(), column.index, schema, span.clone(), scan.batch_rows);
                 Lane { columns: positions.clone(), machine: Box::new(machine) }
             });
             (span.clone(), lanes.collect())

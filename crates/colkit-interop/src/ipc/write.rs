@@ -11,45 +11,34 @@ use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary};
 
 pub(super) struct IpcWriter {
     schema: SchemaRef,
-    out: Out,
+    out: IpcOutput,
     dictionaries: Unified,
     rows: u64,
 }
 
-enum Out {
+enum IpcOutput {
     File(Box<FileWriter<SinkWriter>>),
     Stream(Box<StreamWriter<SinkWriter>>),
 }
 
 impl IpcWriter {
-    pub fn file(
-        schema: SchemaRef,
-        sink: Box<dyn Sink>,
-        compression: IpcCompression,
-        options: &WriteOptions,
-    ) -> Result<Self> {
-        let settings = settings(compression, options)?;
+    pub fn file(schema: SchemaRef, sink: Box<dyn Sink>, settings: IpcWriteOptions) -> Result<Self> {
         let out = FileWriter::try_new_with_options(SinkWriter::new(sink), &schema, settings)?;
-        Ok(Self::new(schema, Out::File(Box::new(out))))
+        Ok(Self::new(schema, IpcOutput::File(Box::new(out))))
     }
 
-    pub fn stream(
-        schema: SchemaRef,
-        sink: Box<dyn Sink>,
-        compression: IpcCompression,
-        options: &WriteOptions,
-    ) -> Result<Self> {
-        let settings = settings(compression, options)?;
+    pub fn stream(schema: SchemaRef, sink: Box<dyn Sink>, settings: IpcWriteOptions) -> Result<Self> {
         let out = StreamWriter::try_new_with_options(SinkWriter::new(sink), &schema, settings)?;
-        Ok(Self::new(schema, Out::Stream(Box::new(out))))
+        Ok(Self::new(schema, IpcOutput::Stream(Box::new(out))))
     }
 
-    fn new(schema: SchemaRef, out: Out) -> Self {
+    fn new(schema: SchemaRef, out: IpcOutput) -> Self {
         IpcWriter { dictionaries: Unified::new(&schema), schema, out, rows: 0 }
     }
 }
 
-fn settings(compression: IpcCompression, options: &WriteOptions) -> Result<IpcWriteOptions> {
+/// How to write batches.
+pub(super) fn settings(compression: IpcCompression, options: &WriteOptions) -> Result<IpcWriteOptions> {
     let codec = match compression {
         IpcCompression::None => None,
         IpcCompression::Lz4 => Some(CompressionType::LZ4_FRAME),
@@ -73,8 +62,8 @@ impl TableWriter for IpcWriter {
         }
         let batch = self.dictionaries.unify(batch, &self.schema)?;
         match &mut self.out {
-            Out::File(out) => out.write(&batch)?,
-            Out::Stream(out) => {
+            IpcOutput::File(out) => out.write(&batch)?,
+            IpcOutput::Stream(out) => {
                 out.write(&batch)?;
                 // So that a reader at the other end of a pipe sees each batch when it is there.
                 out.flush()?;
@@ -86,11 +75,11 @@ impl TableWriter for IpcWriter {
 
     fn finish(self: Box<Self>) -> Result<WriteSummary> {
         let sink = match self.out {
-            Out::File(mut out) => {
+            IpcOutput::File(mut out) => {
                 out.finish()?;
                 out.into_inner()?
             }
-            Out::Stream(mut out) => {
+            IpcOutput::Stream(mut out) => {
                 out.finish()?;
                 out.into_inner()?
             }

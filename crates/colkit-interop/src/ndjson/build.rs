@@ -1,6 +1,7 @@
 //! From values in the text to arrays of their type.
 
-use super::cursor::{Cursor, Fault, Kind, Parsed};
+use super::cursor::{Cursor, Kind};
+use crate::text::{Fault, Parsed};
 use arrow::array::{
     ArrayRef, BooleanBuilder, Decimal128Builder, Float64Builder, Int32Builder, Int64Builder, ListArray, NullArray,
     NullBufferBuilder, StringBuilder, StructArray, UInt64Builder,
@@ -25,12 +26,12 @@ pub(super) fn check_type(data_type: &DataType) -> Result<()> {
 }
 
 /// The values of one column, or of one place inside it.
-pub(super) struct Column {
-    values: Values,
+pub(super) struct ValueBuilder {
+    values: TypedBuilder,
     length: usize,
 }
 
-enum Values {
+enum TypedBuilder {
     Null,
     Bool(BooleanBuilder),
     Int32(Int32Builder),
@@ -39,38 +40,38 @@ enum Values {
     Float64(Float64Builder),
     Decimal(Decimal128Builder),
     Text(StringBuilder),
-    List { item: FieldRef, offsets: Vec<i32>, nulls: NullBufferBuilder, items: Box<Column> },
-    Struct { fields: Fields, by_name: HashMap<Vec<u8>, usize>, nulls: NullBufferBuilder, children: Vec<Column> },
+    List { item: FieldRef, offsets: Vec<i32>, nulls: NullBufferBuilder, items: Box<ValueBuilder> },
+    Struct { fields: Fields, by_name: HashMap<Vec<u8>, usize>, nulls: NullBufferBuilder, children: Vec<ValueBuilder> },
 }
 
-impl Column {
+impl ValueBuilder {
     /// A column of a type that [`check_type`] lets pass, for about so many rows.
     pub fn new(data_type: &DataType, rows: usize) -> Self {
         let values = match data_type {
-            DataType::Boolean => Values::Bool(BooleanBuilder::with_capacity(rows)),
-            DataType::Int32 => Values::Int32(Int32Builder::with_capacity(rows)),
-            DataType::Int64 => Values::Int64(Int64Builder::with_capacity(rows)),
-            DataType::UInt64 => Values::UInt64(UInt64Builder::with_capacity(rows)),
-            DataType::Float64 => Values::Float64(Float64Builder::with_capacity(rows)),
-            DataType::Decimal128(..) => {
-                Values::Decimal(Decimal128Builder::with_capacity(rows).with_data_type(DataType::Decimal128(38, 0)))
-            }
-            DataType::Utf8 => Values::Text(StringBuilder::with_capacity(rows, rows)),
-            DataType::List(item) => Values::List {
+            DataType::Boolean => TypedBuilder::Bool(BooleanBuilder::with_capacity(rows)),
+            DataType::Int32 => TypedBuilder::Int32(Int32Builder::with_capacity(rows)),
+            DataType::Int64 => TypedBuilder::Int64(Int64Builder::with_capacity(rows)),
+            DataType::UInt64 => TypedBuilder::UInt64(UInt64Builder::with_capacity(rows)),
+            DataType::Float64 => TypedBuilder::Float64(Float64Builder::with_capacity(rows)),
+            DataType::Decimal128(..) => TypedBuilder::Decimal(
+                Decimal128Builder::with_capacity(rows).with_data_type(DataType::Decimal128(38, 0)),
+            ),
+            DataType::Utf8 => TypedBuilder::Text(StringBuilder::with_capacity(rows, rows)),
+            DataType::List(item) => TypedBuilder::List {
                 item: item.clone(),
                 offsets: vec![0],
                 nulls: NullBufferBuilder::new(0),
-                items: Box::new(Column::new(item.data_type(), rows)),
+                items: Box::new(ValueBuilder::new(item.data_type(), rows)),
             },
-            DataType::Struct(fields) => Values::Struct {
+            DataType::Struct(fields) => TypedBuilder::Struct {
                 by_name: fields.iter().enumerate().map(|(i, f)| (f.name().as_bytes().to_vec(), i)).collect(),
                 fields: fields.clone(),
                 nulls: NullBufferBuilder::new(0),
-                children: fields.iter().map(|f| Column::new(f.data_type(), rows)).collect(),
+                children: fields.iter().map(|f| ValueBuilder::new(f.data_type(), rows)).collect(),
             },
-            _ => Values::Null,
+            _ => TypedBuilder::Null,
         };
-        Column { values, length: 0 }
+        ValueBuilder { values, length: 0 }
     }
 
     /// How many values there are since the last array.
@@ -81,21 +82,21 @@ impl Column {
     pub fn append_null(&mut self) {
         self.length += 1;
         match &mut self.values {
-            Values::Null => {}
-            Values::Bool(b) => b.append_null(),
-            Values::Int32(b) => b.append_null(),
-            Values::Int64(b) => b.append_null(),
-            Values::UInt64(b) => b.append_null(),
-            Values::Float64(b) => b.append_null(),
-            Values::Decimal(b) => b.append_null(),
-            Values::Text(b) => b.append_null(),
-            Values::List { offsets, nulls, .. } => {
+            TypedBuilder::Null => {}
+            TypedBuilder::Bool(b) => b.append_null(),
+            TypedBuilder::Int32(b) => b.append_null(),
+            TypedBuilder::Int64(b) => b.append_null(),
+            TypedBuilder::UInt64(b) => b.append_null(),
+            TypedBuilder::Float64(b) => b.append_null(),
+            TypedBuilder::Decimal(b) => b.append_null(),
+            TypedBuilder::Text(b) => b.append_null(),
+            TypedBuilder::List { offsets, nulls, .. } => {
                 offsets.extend(offsets.last().copied());
                 nulls.append_null();
             }
-            Values::Struct { nulls, children, .. } => {
+            TypedBuilder::Struct { nulls, children, .. } => {
                 nulls.append_null();
-                children.iter_mut().for_each(Column::append_null);
+                children.iter_mut().for_each(ValueBuilder::append_null);
             }
         }
     }
@@ -109,11 +110,11 @@ impl Column {
         }
         self.length += 1;
         match (&mut self.values, kind) {
-            (Values::Text(b), Kind::String) => {
+            (TypedBuilder::Text(b), Kind::String) => {
                 let at = cursor.at();
                 b.append_value(utf8(cursor.string(scratch)?, at)?);
             }
-            (Values::Text(b), kind) => {
+            (TypedBuilder::Text(b), kind) => {
                 let start = cursor.at();
                 let text = match kind {
                     Kind::Bool(true) => &b"true"[..],
@@ -125,26 +126,25 @@ impl Column {
                 };
                 b.append_value(utf8(text, start)?);
             }
-            (Values::Bool(b), Kind::Bool(value)) => b.append_value(value),
-            (Values::Int32(b), Kind::Number) => {
+            (TypedBuilder::Bool(b), Kind::Bool(value)) => b.append_value(value),
+            (TypedBuilder::Int32(b), Kind::Number) => {
                 b.append_value(number(cursor, "int32", |t| i32::try_from(parse_int(t)?).ok())?)
             }
-            (Values::Int64(b), Kind::Number) => b.append_value(number(cursor, "int64", parse_int)?),
-            (Values::UInt64(b), Kind::Number) => b.append_value(number(cursor, "uint64", whole)?),
-            (Values::Decimal(b), Kind::Number) => {
+            (TypedBuilder::Int64(b), Kind::Number) => b.append_value(number(cursor, "int64", parse_int)?),
+            (TypedBuilder::UInt64(b), Kind::Number) => b.append_value(number(cursor, "uint64", whole)?),
+            (TypedBuilder::Decimal(b), Kind::Number) => {
                 let fits = |v: &i128| v.unsigned_abs() < 10u128.pow(38);
                 b.append_value(number(cursor, "decimal(38, 0)", |t| whole(t).filter(fits))?)
             }
-            (Values::Float64(b), Kind::Number) => b.append_value(number(cursor, "float64", parse_float)?),
-            (Values::List { offsets, nulls, items, .. }, Kind::List) => {
+            (TypedBuilder::Float64(b), Kind::Number) => b.append_value(number(cursor, "float64", parse_float)?),
+            (TypedBuilder::List { offsets, nulls, items, .. }, Kind::List) => {
                 let at = cursor.at();
                 cursor.list(|cursor| items.append(cursor, scratch))?;
                 let end = i32::try_from(items.length);
-                offsets
-                    .push(end.map_err(|_| Fault { at, error: Error::limit("items of a batch", "2^31", "2^31 - 1") })?);
+                offsets.push(end.map_err(|_| Fault::new(at, Error::limit("items of a batch", "2^31", "2^31 - 1")))?);
                 nulls.append_non_null();
             }
-            (Values::Struct { fields, by_name, nulls, children }, Kind::Object) => {
+            (TypedBuilder::Struct { fields, by_name, nulls, children }, Kind::Object) => {
                 members(cursor, scratch, (fields, by_name), children, self.length)?;
                 nulls.append_non_null();
             }
@@ -157,20 +157,20 @@ impl Column {
     pub fn finish(&mut self) -> Result<ArrayRef> {
         let length = std::mem::take(&mut self.length);
         Ok(match &mut self.values {
-            Values::Null => Arc::new(NullArray::new(length)),
-            Values::Bool(b) => Arc::new(b.finish()),
-            Values::Int32(b) => Arc::new(b.finish()),
-            Values::Int64(b) => Arc::new(b.finish()),
-            Values::UInt64(b) => Arc::new(b.finish()),
-            Values::Float64(b) => Arc::new(b.finish()),
-            Values::Decimal(b) => Arc::new(b.finish()),
-            Values::Text(b) => Arc::new(b.finish()),
-            Values::List { item, offsets, nulls, items } => {
+            TypedBuilder::Null => Arc::new(NullArray::new(length)),
+            TypedBuilder::Bool(b) => Arc::new(b.finish()),
+            TypedBuilder::Int32(b) => Arc::new(b.finish()),
+            TypedBuilder::Int64(b) => Arc::new(b.finish()),
+            TypedBuilder::UInt64(b) => Arc::new(b.finish()),
+            TypedBuilder::Float64(b) => Arc::new(b.finish()),
+            TypedBuilder::Decimal(b) => Arc::new(b.finish()),
+            TypedBuilder::Text(b) => Arc::new(b.finish()),
+            TypedBuilder::List { item, offsets, nulls, items } => {
                 let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(offsets, vec![0])));
                 Arc::new(ListArray::try_new(item.clone(), offsets, items.finish()?, nulls.finish())?)
             }
-            Values::Struct { fields, nulls, children, .. } => {
-                let children = children.iter_mut().map(Column::finish).collect::<Result<Vec<_>>>()?;
+            TypedBuilder::Struct { fields, nulls, children, .. } => {
+                let children = children.iter_mut().map(ValueBuilder::finish).collect::<Result<Vec<_>>>()?;
                 Arc::new(StructArray::try_new_with_length(fields.clone(), children, nulls.finish(), length)?)
             }
         })
@@ -182,7 +182,7 @@ fn members(
     cursor: &mut Cursor<'_>,
     scratch: &mut Vec<u8>,
     (fields, by_name): (&Fields, &HashMap<Vec<u8>, usize>),
-    children: &mut [Column],
+    children: &mut [ValueBuilder],
     length: usize,
 ) -> Parsed<()> {
     let mut expected = 0;
@@ -196,7 +196,7 @@ fn members(
         expected = index + 1;
         if child.length >= length {
             let message = format!("a second member called {:?} in one object", String::from_utf8_lossy(name));
-            return Err(Fault { at: cursor.at(), error: Error::corrupt("duplicate_name", message) });
+            return Err(Fault::new(cursor.at(), Error::corrupt("duplicate_name", message)));
         }
         child.append(cursor, scratch)
     })?;
@@ -208,7 +208,7 @@ fn members(
 
 fn utf8(bytes: &[u8], at: usize) -> Parsed<&str> {
     std::str::from_utf8(bytes)
-        .map_err(|e| Fault { at, error: Error::corrupt("json_encoding", "text is not UTF-8").caused_by(e) })
+        .map_err(|e| Fault::new(at, Error::corrupt("json_encoding", "text is not UTF-8").caused_by(e)))
 }
 
 fn whole<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
@@ -221,23 +221,23 @@ fn number<T>(cursor: &mut Cursor<'_>, type_name: &str, parse: impl FnOnce(&[u8])
     parse(text).ok_or_else(|| {
         let shown: String = String::from_utf8_lossy(text).chars().take(60).collect();
         let error = Error::new(Class::Data, "bad_value", format!("expected {type_name}, found {shown}"));
-        Fault { at, error }
+        Fault::new(at, error)
     })
 }
 
 #[cold]
-fn unexpected(cursor: &Cursor<'_>, kind: Kind, values: &Values) -> Fault {
+fn unexpected(cursor: &Cursor<'_>, kind: Kind, values: &TypedBuilder) -> Fault {
     let expected = match values {
-        Values::Null => "null",
-        Values::Bool(_) => "bool",
-        Values::Int32(_) => "int32",
-        Values::Int64(_) => "int64",
-        Values::UInt64(_) => "uint64",
-        Values::Float64(_) => "float64",
-        Values::Decimal(_) => "decimal(38, 0)",
-        Values::Text(_) => "string",
-        Values::List { .. } => "a list",
-        Values::Struct { .. } => "an object",
+        TypedBuilder::Null => "null",
+        TypedBuilder::Bool(_) => "bool",
+        TypedBuilder::Int32(_) => "int32",
+        TypedBuilder::Int64(_) => "int64",
+        TypedBuilder::UInt64(_) => "uint64",
+        TypedBuilder::Float64(_) => "float64",
+        TypedBuilder::Decimal(_) => "decimal(38, 0)",
+        TypedBuilder::Text(_) => "string",
+        TypedBuilder::List { .. } => "a list",
+        TypedBuilder::Struct { .. } => "an object",
     };
     let found = match kind {
         Kind::Null => "null",
@@ -248,5 +248,5 @@ fn unexpected(cursor: &Cursor<'_>, kind: Kind, values: &Values) -> Fault {
         Kind::Object => "an object",
     };
     let error = Error::new(Class::Data, "bad_value", format!("expected {expected}, found {found}"));
-    Fault { at: cursor.at(), error }
+    Fault::new(cursor.at(), error)
 }

@@ -3,16 +3,8 @@
 //! The cursor checks everything it passes over: numbers, escapes, surrogate pairs, control characters. UTF-8 itself is
 //! checked once for the whole buffer, before.
 
+use crate::text::{Fault, Parsed};
 use colkit_core::Error;
-
-/// Something wrong at a position of the buffer.
-#[derive(Debug)]
-pub(super) struct Fault {
-    pub at: usize,
-    pub error: Error,
-}
-
-pub(super) type Parsed<T> = Result<T, Fault>;
 
 /// What a value is, told by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +61,7 @@ impl<'a> Cursor<'a> {
             None => "the end of the line".to_string(),
             Some(c) => format!("{c:?}"),
         };
-        Fault { at: self.at, error: Error::corrupt("bad_json", format!("expected {what}, found {found}")) }
+        Fault::new(self.at, Error::corrupt("bad_json", format!("expected {what}, found {found}")))
     }
 
     fn take(&mut self, byte: u8) -> bool {
@@ -220,10 +212,8 @@ impl<'a> Cursor<'a> {
             }
             other => other,
         };
-        char::from_u32(code).ok_or_else(|| Fault {
-            at: start,
-            error: Error::corrupt("bad_json", format!("\\u{first:04x} is half a character")),
-        })
+        let half = || Error::corrupt("bad_json", format!("\\u{first:04x} is half a character"));
+        char::from_u32(code).ok_or_else(|| Fault::new(start, half()))
     }
 
     /// The digits after `u`, where the cursor stands.
@@ -285,7 +275,7 @@ impl<'a> Cursor<'a> {
     /// Over the opening bracket.
     fn enter(&mut self) -> Parsed<()> {
         let Some(left) = self.depth.checked_sub(1) else {
-            return Err(Fault { at: self.at, error: Error::limit("nesting", "more levels", "reached") });
+            return Err(Fault::new(self.at, Error::limit("nesting", "more levels", "reached")));
         };
         self.depth = left;
         self.at += 1;

@@ -1,18 +1,17 @@
 //! NDJSON: one JSON object per line, each a row.
 //!
-//! A file of objects says nothing about its columns, so opening one reads it all, once: every line is checked, every
-//! value adds to the shape of its column (`shape`), and a checkpoint is noted every few MiB (`open`). From then on it
-//! is a table like any other: pieces between checkpoints are read in parallel (`rows`, `build`). Nothing is sampled,
-//! so the types do not depend on the order of the lines. The rules are in `docs/formats/ndjson.md`.
+//! Files are read as `crate::text` says. Opening one checks every line, and every value adds to the shape of its column
+//! (`open`, `shape`); reading makes arrays of the columns that are wanted (`rows`, `build`). Nothing is sampled, so the
+//! types do not depend on the order of the lines. The rules are in `docs/formats/ndjson.md`.
 
 mod build;
 mod cursor;
 mod open;
 mod rows;
 mod shape;
-mod table;
 mod write;
 
+use crate::text::{BYTE_ORDER_MARK, Pieces};
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{Boxed, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
@@ -30,18 +29,12 @@ pub struct NdjsonOptions {
     pub integers64: bool,
     /// In what pieces files are read.
     #[doc(hidden)]
-    pub pieces: crate::csv::Pieces,
+    pub pieces: Pieces,
 }
 
 impl Default for NdjsonOptions {
     fn default() -> Self {
-        NdjsonOptions {
-            schema: Vec::new(),
-            columns: None,
-            booleans: true,
-            integers64: true,
-            pieces: Default::default(),
-        }
+        NdjsonOptions { schema: Vec::new(), columns: None, booleans: true, integers64: true, pieces: Pieces::default() }
     }
 }
 
@@ -70,7 +63,7 @@ impl Format for NdjsonFormat {
     }
 
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
-        Box::new(open::Open::new(self.options.clone(), size, &options.limits))
+        open::open(self.options.clone(), size, options.limits.clone())
     }
 
     fn stores(&self, data_type: &DataType) -> bool {
@@ -95,7 +88,7 @@ pub(crate) fn looks_like_objects(head: &[u8], tail: &[u8]) -> bool {
         // Formats with a magic are asked first.
         return false;
     }
-    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     let mut marks = text.iter().filter(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
     marks.next() == Some(&b'{') && matches!(marks.next(), Some(b'"' | b'}'))
 }

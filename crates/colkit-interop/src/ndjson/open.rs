@@ -1,198 +1,136 @@
-//! Opening: the one pass that finds out what a file of objects is.
-//!
-//! ```text
-//! [BOM] { object | blank line }*  ->  the shape of every column, row count, and a checkpoint (offset, row, line)
-//!                                     at the first line after every few MiB
-//! ```
-//!
-//! Memory holds a chunk, or the longest line if that is longer, the shapes and the checkpoints.
+//! Opening: every line adds to the shapes of the columns.
 
 use super::NdjsonOptions;
-use super::cursor::{Cursor, Kind, Parsed};
-use super::shape::{Members, Surveyor, fields};
-use super::table::{Checkpoint, NdjsonTable, Survey};
-use crate::csv::{RECORD_SHARE, Window};
+use super::build::check_type;
+use super::cursor::{Cursor, Kind};
+use super::rows::NdjsonRecords;
+use super::shape::{Members, Shapes, fields};
+use crate::text::{Excerpt, Fault, Parsed, Pass, Surveyor, TextTable, record_limit};
 use arrow::datatypes::{Field, Schema};
-use bytes::Bytes;
-use colkit_core::{ColumnNames, Error, Finding, Limits, Machine, Result, Step, Table};
+use colkit_core::coroutine::coroutine;
+use colkit_core::{Boxed, ColumnNames, Error, Finding, Limits, Result, Table};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The longest line there may be: a row's text must fit an array of it.
-const LINE_BYTES: u64 = 1 << 30;
-
-pub(super) struct Open {
-    options: NdjsonOptions,
-    limits: Limits,
-    size: u64,
-    window: Window,
-    bom: Option<u64>,
-    members: Members,
-    surveyor: Surveyor,
-    rows: u64,
-    checkpoints: Vec<Checkpoint>,
+/// Opens a file of `size` bytes.
+pub(super) fn open(options: NdjsonOptions, size: u64, limits: Limits) -> Boxed<Arc<dyn Table>> {
+    coroutine(move |io| async move {
+        let pass = Pass::start(io, size, options.pieces, &limits, "json_encoding").await?;
+        let mut survey = Survey {
+            members: Members::default(),
+            shapes: Shapes::new(&limits),
+            longest: record_limit(&limits),
+            nesting: limits.nesting,
+        };
+        let index = pass.records(&mut survey).await?;
+        let schema = Arc::new(schema(&survey.members, index.rows, &options)?);
+        let findings = mixed(&survey.members, &options);
+        let records = NdjsonRecords { schema: schema.clone(), nesting: limits.nesting };
+        let table: Arc<dyn Table> = Arc::new(TextTable::new(schema, index, records, findings));
+        Ok(table)
+    })
 }
 
-impl Open {
-    pub fn new(options: NdjsonOptions, size: u64, limits: &Limits) -> Self {
-        Open {
-            window: Window::new(size, options.pieces.chunk.min(limits.memory / 8), "json_encoding"),
-            options,
-            surveyor: Surveyor::new(limits),
-            limits: limits.clone(),
-            size,
-            bom: None,
-            members: Members::default(),
-            rows: 0,
-            checkpoints: Vec::new(),
-        }
-    }
+struct Survey {
+    /// Of the objects that are the rows.
+    members: Members,
+    shapes: Shapes,
+    /// Bytes of a line at most.
+    longest: u64,
+    nesting: u32,
+}
 
-    /// Passes over a byte order mark. `false` if that takes more bytes.
-    fn start(&mut self) -> bool {
-        const BOM: &[u8] = b"\xEF\xBB\xBF";
-        if self.bom.is_none() {
-            if self.window.rest().len() < BOM.len() && !self.window.at_end() {
-                return false;
-            }
-            let bom = if self.window.rest().starts_with(BOM) { BOM.len() } else { 0 };
-            self.window.advance(bom);
-            self.bom = Some(bom as u64);
-            self.check_point();
-        }
-        true
-    }
-
-    fn check_point(&mut self) {
-        let place = self.window.place();
-        self.checkpoints.push(Checkpoint { offset: place.offset, row: self.rows, line: place.line });
-    }
-
-    /// Looks at the lines in hand, up to the next checkpoint. `false` if the next line takes more bytes, or at the end.
-    fn survey(&mut self) -> Result<bool> {
-        let checkpoint = self.options.pieces.checkpoint.min(self.limits.memory / 64).max(1);
-        let due = self.checkpoints.last().map_or(0, |last| last.offset + checkpoint);
-        let most = self.limits.value_bytes.min(LINE_BYTES).min(self.limits.memory / RECORD_SHARE);
-        let check_length = |length: usize| {
-            Limits::check("a line", length as u64, most).map_err(|e| e.hint("--memory and --limit-value allow more"))
-        };
-        let place = self.window.place();
+impl Surveyor for Survey {
+    fn survey(&mut self, text: Excerpt<'_>, most: usize, at_end: bool) -> Result<(usize, u64)> {
         let mut at = 0;
         let mut rows = 0;
-        loop {
-            let rest = place.bytes.get(at..).unwrap_or_default();
-            let length = match memchr::memchr(b'\n', rest) {
-                Some(length) => length + 1,
-                None if self.window.at_end() => rest.len(),
-                None => {
-                    check_length(rest.len())?;
-                    break;
-                }
-            };
-            if length == 0 || (place.offset + at as u64 >= due && rows > 0) {
-                break;
-            }
-            check_length(length)
-                .map_err(|e| e.at(place.offset + at as u64).part(format!("line {}", place.line_of(at))))?;
-            let line = place.bytes.get(..at + length).unwrap_or_default();
-            if !is_blank(line.get(at..).unwrap_or_default()) {
-                let mut cursor = Cursor::new(line, at, self.limits.nesting);
-                object(&mut self.surveyor, &mut self.members, &mut cursor).map_err(|fault| {
-                    let part = format!("line {}", place.line_of(at));
-                    fault.error.at(place.offset + fault.at as u64).part(part)
-                })?;
+        while at < most.min(text.bytes.len()) {
+            let next = line_end(text.bytes, at);
+            self.check_length(next.unwrap_or(text.bytes.len()) - at)
+                .map_err(|e| text.locate(Fault::new(at, e), |_| None))?;
+            let Some(next) = next.or(at_end.then_some(text.bytes.len())) else { break };
+            if let Some(line) = row(text.bytes, at, next) {
+                self.object(&mut Cursor::new(line, at, self.nesting)).map_err(|fault| text.locate(fault, |_| None))?;
                 rows += 1;
             }
-            at += length;
+            at = next;
         }
-        self.rows += rows;
-        self.window.advance(at);
-        if rows > 0 && self.window.place().offset >= due && self.window.place().offset < self.size {
-            self.check_point();
-        }
-        Ok(at > 0)
+        Ok((at, rows))
+    }
+}
+
+impl Survey {
+    fn check_length(&self, length: usize) -> Result<()> {
+        Limits::check("a line", length as u64, self.longest)
+            .map_err(|e| e.hint("--memory and --limit-value allow more"))
     }
 
-    fn finish(&mut self) -> Result<NdjsonTable> {
-        let options = &self.options;
-        if self.members.len() == 0 && options.columns.is_none() {
-            let (code, message) = match self.rows {
-                0 => ("no_rows", "the file has no object in it, so its columns are not known"),
-                _ => ("no_columns", "every object of the file is empty"),
-            };
-            return Err(Error::corrupt(code, message).at(0));
-        }
-        let mut columns: Vec<Field> =
-            fields(&self.members, self.rows, options).iter().map(|f| f.as_ref().clone()).collect();
-        let inferred = Schema::new(columns.clone());
-        let known = ColumnNames::new(&inferred);
-        for (name, data_type) in &options.schema {
-            let index = known.index(name).map_err(|e| e.part("the types given for columns"))?;
-            super::build::check_type(data_type).map_err(|e| e.part(format!("column {name:?}")))?;
-            if let Some(column) = columns.get_mut(index) {
-                *column = Field::new(name, data_type.clone(), true);
+    /// Adds one line's object.
+    fn object(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
+        match cursor.kind()? {
+            Kind::Object => {
+                self.shapes.object(&mut self.members, cursor)?;
+                cursor.end()
+            }
+            kind => {
+                let found = if kind == Kind::List { "a list" } else { "a value" };
+                let error = Error::corrupt("bad_json", format!("expected an object, found {found}"))
+                    .hint("every line must be one JSON object, the row");
+                Err(Fault::new(cursor.at(), error))
             }
         }
-        if let Some(given) = &options.columns {
-            for (name, data_type) in given {
-                super::build::check_type(data_type).map_err(|e| e.part(format!("column {name:?}")))?;
-            }
-            columns = given.iter().map(|(name, data_type)| Field::new(name, data_type.clone(), true)).collect();
-        }
-        let given = options.schema.iter().chain(options.columns.iter().flatten());
-        let given: HashSet<&str> = given.map(|(name, _)| name.as_str()).collect();
-        let mixed = self.members.iter().filter(|(name, shape)| shape.is_mixed() && !given.contains(name.as_str()));
-        let findings = mixed.map(|(name, _)| Finding {
-            part: format!("column {name:?}"),
-            message: "values of several kinds are read as text: what is not a string, as its JSON".into(),
-        });
-        Ok(NdjsonTable::new(Survey {
-            findings: findings.collect(),
-            schema: Arc::new(Schema::new(columns)),
-            size: self.size,
-            bom: self.bom.unwrap_or(0),
-            rows: self.rows,
-            checkpoints: std::mem::take(&mut self.checkpoints),
-            nesting: self.limits.nesting,
-        }))
     }
 }
 
-/// Whether a line holds no row.
-pub(super) fn is_blank(line: &[u8]) -> bool {
-    line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'))
+/// Where the line after that at `at` starts.
+pub(super) fn line_end(bytes: &[u8], at: usize) -> Option<usize> {
+    Some(at + memchr::memchr(b'\n', bytes.get(at..)?)? + 1)
 }
 
-/// Adds one line's object.
-fn object(surveyor: &mut Surveyor, members: &mut Members, cursor: &mut Cursor<'_>) -> Parsed<()> {
-    match cursor.kind()? {
-        Kind::Object => {
-            surveyor.object(members, cursor)?;
-            cursor.end()
-        }
-        kind => {
-            let mut fault = cursor.expected("an object");
-            let what = match kind {
-                Kind::List => "a list",
-                _ => "a value",
-            };
-            fault.error = Error::corrupt("bad_json", format!("expected an object, found {what}"))
-                .hint("every line must be one JSON object, the row");
-            Err(fault)
-        }
-    }
+/// The text up to the end of the line from `at` to `next`, without its line feed, unless the line is blank.
+pub(super) fn row(bytes: &[u8], at: usize, next: usize) -> Option<&[u8]> {
+    let text = bytes.get(..next)?;
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    let blank = text.get(at..)?.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r'));
+    (!blank).then_some(text)
 }
 
-impl Machine for Open {
-    type Output = Arc<dyn Table>;
-
-    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
-        for bytes in &got {
-            self.window.accept(bytes)?;
-        }
-        if self.start() {
-            while self.survey()? {}
-        }
-        if self.window.at_end() { Ok(Step::Ready(Arc::new(self.finish()?))) } else { Ok(self.window.need()) }
+/// The columns that follow from the members of so many rows, and from the options.
+fn schema(members: &Members, rows: u64, options: &NdjsonOptions) -> Result<Schema> {
+    if members.len() == 0 && options.columns.is_none() {
+        let (code, message) = match rows {
+            0 => ("no_rows", "the file has no object in it, so its columns are not known"),
+            _ => ("no_columns", "every object of the file is empty"),
+        };
+        return Err(Error::corrupt(code, message).at(0));
     }
+    let given = options.columns.iter().flatten().chain(&options.schema);
+    for (name, data_type) in given {
+        check_type(data_type).map_err(|e| e.part(format!("column {name:?}")))?;
+    }
+    let inferred = Schema::new(fields(members, rows, options));
+    let known = ColumnNames::new(&inferred);
+    let mut columns: Vec<Field> = inferred.fields().iter().map(|f| f.as_ref().clone()).collect();
+    for (name, data_type) in &options.schema {
+        let index = known.index(name).map_err(|e| e.part("the types given for columns"))?;
+        if let Some(column) = columns.get_mut(index) {
+            *column = Field::new(name, data_type.clone(), true);
+        }
+    }
+    if let Some(given) = &options.columns {
+        columns = given.iter().map(|(name, data_type)| Field::new(name, data_type.clone(), true)).collect();
+    }
+    Ok(Schema::new(columns))
+}
+
+/// Columns that are text only because their values are of several kinds.
+fn mixed(members: &Members, options: &NdjsonOptions) -> Vec<Finding> {
+    let given = options.schema.iter().chain(options.columns.iter().flatten());
+    let given: HashSet<&str> = given.map(|(name, _)| name.as_str()).collect();
+    let mixed = members.iter().filter(|(name, shape)| shape.is_mixed() && !given.contains(name.as_str()));
+    let finding = |(name, _): &(String, _)| Finding {
+        part: format!("column {name:?}"),
+        message: "values of several kinds are read as text: what is not a string, as its JSON".into(),
+    };
+    mixed.map(finding).collect()
 }

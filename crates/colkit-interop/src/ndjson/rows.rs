@@ -1,116 +1,74 @@
-//! Reading rows: the second pass, which knows the types.
-//!
-//! The text of one piece (checkpoint to checkpoint) is fetched whole and read line by line; members of columns that
-//! are not wanted are passed over.
+//! Reading rows: line by line; members of columns that are not wanted are passed over.
 
-use super::build::Column;
-use super::cursor::{Cursor, Fault, Parsed};
-use super::open::is_blank;
-use super::table::{Piece, Survey};
-use crate::csv::Place;
+use super::build::ValueBuilder;
+use super::cursor::Cursor;
+use super::open::{line_end, row};
 use crate::parts::keep;
-use arrow::array::new_null_array;
-use arrow::datatypes::SchemaRef;
-use arrow::record_batch::RecordBatch;
-use bytes::Bytes;
-use colkit_core::plan::batch_of;
-use colkit_core::{ColumnRef, Error, Machine, Result, Scan, Step};
+use crate::text::{Excerpt, Fault, Parsed, Progress, Records, RowReader};
+use arrow::array::{ArrayRef, new_null_array};
+use arrow::datatypes::{FieldRef, SchemaRef};
+use colkit_core::{ColumnRef, Error, Result};
 use std::collections::HashMap;
-use std::ops::Range;
-use std::sync::Arc;
 
-pub(super) struct Rows {
-    survey: Arc<Survey>,
-    schema: SchemaRef,
-    /// Which builder each column of the output comes from.
-    outputs: Vec<usize>,
-    builders: Vec<(String, Column)>,
+/// The records of an open file.
+pub(super) struct NdjsonRecords {
+    pub schema: SchemaRef,
+    pub nesting: u32,
+}
+
+impl Records for NdjsonRecords {
+    fn reader(&self, columns: &[ColumnRef], schema: &SchemaRef, batch_rows: usize) -> Box<dyn RowReader> {
+        let mut builders: Vec<(String, ValueBuilder)> = Vec::new();
+        let mut by_name = HashMap::new();
+        let mut outputs = Vec::with_capacity(columns.len());
+        for (column, output) in columns.iter().zip(schema.fields()) {
+            let Some(field) = self.schema.fields().get(column.index) else { continue };
+            let builder = *by_name.entry(field.name().clone()).or_insert_with(|| {
+                builders.push((field.name().clone(), ValueBuilder::new(field.data_type(), batch_rows.min(1024))));
+                builders.len() - 1
+            });
+            outputs.push((builder, output.clone()));
+        }
+        Box::new(NdjsonRows { builders, by_name, outputs, rows: 0, nesting: self.nesting, scratch: Vec::new() })
+    }
+}
+
+struct NdjsonRows {
+    builders: Vec<(String, ValueBuilder)>,
     by_name: HashMap<String, usize>,
-    /// Rows still to give; those collected in the builders are not counted any more.
-    wanted: Range<u64>,
-    pieces: Range<usize>,
-    current: Option<Current>,
+    /// Which builder each column of the output comes from, and what is kept of it.
+    outputs: Vec<(usize, FieldRef)>,
+    /// Rows in the builders.
     rows: usize,
-    bytes: usize,
-    batch_rows: usize,
-    batch_bytes: usize,
+    nesting: u32,
     scratch: Vec<u8>,
 }
 
-/// The piece being read.
-struct Current {
-    piece: Piece,
-    bytes: Bytes,
-    at: usize,
-    row: u64,
-}
-
-impl Rows {
-    pub fn new(survey: Arc<Survey>, schema: SchemaRef, columns: &[ColumnRef], wanted: Range<u64>, scan: &Scan) -> Self {
-        let mut builders: Vec<(String, Column)> = Vec::new();
-        let mut by_name = HashMap::new();
-        let mut outputs = Vec::new();
-        let first = scan.batch_rows.min(1024).min(usize::try_from(wanted.end - wanted.start).unwrap_or(usize::MAX));
-        for column in columns {
-            let Some(field) = survey.schema.fields().get(column.index) else { continue };
-            let builder = *by_name.entry(field.name().clone()).or_insert_with(|| {
-                builders.push((field.name().clone(), Column::new(field.data_type(), first)));
-                builders.len() - 1
-            });
-            outputs.push(builder);
+impl NdjsonRows {
+    /// Calls `found` with each row of `text` from position `at` on, until it has seen so many rows, or so many bytes of them.
+    fn each_row(
+        &mut self,
+        text: Excerpt<'_>,
+        at: usize,
+        rows: usize,
+        bytes: usize,
+        found: impl Fn(&mut Self, &mut Cursor<'_>) -> Parsed<()>,
+    ) -> Result<Progress> {
+        let mut read = Progress { end: at, ..Progress::default() };
+        while read.end < text.bytes.len() && read.rows < rows && read.bytes < bytes {
+            let next = line_end(text.bytes, read.end).unwrap_or(text.bytes.len());
+            if let Some(line) = row(text.bytes, read.end, next) {
+                let mut cursor = Cursor::new(line, read.end, self.nesting);
+                found(self, &mut cursor).map_err(|fault| text.locate(fault, |_| None))?;
+                read.rows += 1;
+                read.bytes += next - read.end;
+            }
+            read.end = next;
         }
-        Rows {
-            pieces: survey.pieces(&wanted),
-            survey,
-            schema,
-            outputs,
-            builders,
-            by_name,
-            wanted,
-            current: None,
-            rows: 0,
-            bytes: 0,
-            batch_rows: scan.batch_rows.max(1),
-            batch_bytes: scan.batch_bytes.max(1),
-            scratch: Vec::new(),
-        }
+        Ok(read)
     }
 
-    /// Reads lines until the batch is full, or the piece or the rows end.
-    fn lines(&mut self, current: &mut Current) -> Result<()> {
-        let bytes = current.bytes.clone();
-        let full = |rows: &Rows| rows.rows >= rows.batch_rows || rows.bytes >= rows.batch_bytes;
-        while !self.wanted.is_empty() && current.row < current.piece.rows.end && !full(self) {
-            let rest = bytes.get(current.at..).unwrap_or_default();
-            let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
-            if length == 0 {
-                let message = format!("the piece has {} rows, it had {:?} before", current.row, current.piece.rows);
-                return Err(Error::corrupt("row_count_mismatch", message)
-                    .at(current.piece.range.start())
-                    .hint("the file may have been changed while it was being read"));
-            }
-            let line = bytes.get(..current.at + length).unwrap_or_default();
-            let start = current.at;
-            current.at += length;
-            if is_blank(line.get(start..).unwrap_or_default()) {
-                continue;
-            }
-            if current.row >= self.wanted.start {
-                self.row(line, start).map_err(|fault| {
-                    let place = Place { bytes: &bytes, offset: current.piece.range.start(), line: current.piece.line };
-                    fault.error.at(place.offset + fault.at as u64).part(format!("line {}", place.line_of(start)))
-                })?;
-                self.rows += 1;
-                self.bytes += length;
-                self.wanted.start += 1;
-            }
-            current.row += 1;
-        }
-        Ok(())
-    }
-
-    fn row(&mut self, line: &[u8], start: usize) -> Parsed<()> {
-        let mut cursor = Cursor::new(line, start, self.survey.nesting);
+    fn row(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
         cursor.kind()?;
         let (builders, by_name, scratch) = (&mut self.builders, &self.by_name, &mut self.scratch);
         let before = self.rows;
@@ -123,7 +81,7 @@ impl Rows {
             let Some((name, column)) = builders.get_mut(index) else { return cursor.skip(scratch) };
             if column.len() > before {
                 let message = format!("a second member called {name:?} in one object");
-                return Err(Fault { at: cursor.at(), error: Error::corrupt("duplicate_name", message) });
+                return Err(Fault::new(cursor.at(), Error::corrupt("duplicate_name", message)));
             }
             column.append(cursor, scratch).map_err(|mut fault| {
                 fault.error = fault.error.part(format!("column {name:?}"));
@@ -136,50 +94,27 @@ impl Rows {
                 column.append_null();
             }
         }
+        self.rows += 1;
         Ok(())
-    }
-
-    fn batch(&mut self) -> Result<RecordBatch> {
-        let arrays = self.builders.iter_mut().map(|(_, column)| column.finish()).collect::<Result<Vec<_>>>()?;
-        let outputs = self.outputs.iter().zip(self.schema.fields());
-        let columns = outputs.map(|(index, field)| match arrays.get(*index) {
-            Some(array) => keep(array, field),
-            None => Ok(new_null_array(field.data_type(), self.rows)),
-        });
-        let batch = batch_of(&self.schema, columns.collect::<Result<Vec<_>>>()?, self.rows)?;
-        self.rows = 0;
-        self.bytes = 0;
-        Ok(batch)
     }
 }
 
-impl Machine for Rows {
-    type Output = Option<RecordBatch>;
+impl RowReader for NdjsonRows {
+    fn skip(&mut self, text: Excerpt<'_>, at: usize, rows: usize) -> Result<Progress> {
+        self.each_row(text, at, rows, usize::MAX, |_, _| Ok(()))
+    }
 
-    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
-        if let Some(bytes) = got.into_iter().next() {
-            let piece = self.survey.piece(self.pieces.start);
-            self.pieces.start += 1;
-            self.current = piece.map(|piece| Current { row: piece.rows.start, piece, bytes, at: 0 });
-        }
-        while !self.wanted.is_empty() {
-            if self.rows >= self.batch_rows || self.bytes >= self.batch_bytes {
-                return Ok(Step::Ready(Some(self.batch()?)));
-            }
-            match self.current.take() {
-                Some(mut current) => {
-                    self.lines(&mut current)?;
-                    if current.row < current.piece.rows.end {
-                        self.current = Some(current);
-                    }
-                }
-                None => match self.survey.piece(self.pieces.start).filter(|_| !self.pieces.is_empty()) {
-                    Some(piece) => return Ok(Step::Need(vec![piece.range])),
-                    None => return Err(Error::request("no_such_rows", "rows beyond the end of the table")),
-                },
-            }
-        }
-        self.current = None;
-        if self.rows > 0 { Ok(Step::Ready(Some(self.batch()?))) } else { Ok(Step::Ready(None)) }
+    fn collect(&mut self, text: Excerpt<'_>, at: usize, rows: usize, bytes: usize) -> Result<Progress> {
+        self.each_row(text, at, rows, bytes, Self::row)
+    }
+
+    fn finish(&mut self) -> Result<Vec<ArrayRef>> {
+        let rows = std::mem::take(&mut self.rows);
+        let arrays = self.builders.iter_mut().map(|(_, column)| column.finish()).collect::<Result<Vec<_>>>()?;
+        let output = |(index, field): &(usize, FieldRef)| match arrays.get(*index) {
+            Some(array) => keep(array, field),
+            None => Ok(new_null_array(field.data_type(), rows)),
+        };
+        self.outputs.iter().map(output).collect()
     }
 }

@@ -11,7 +11,8 @@
 //! ```
 
 use super::NdjsonOptions;
-use super::cursor::{Cursor, Fault, Kind, Parsed};
+use super::cursor::{Cursor, Kind};
+use crate::text::{Fault, Parsed};
 use arrow::datatypes::{DataType, Field, Fields};
 use colkit_core::cells::parse_float;
 use colkit_core::{Error, Limits, Result};
@@ -75,7 +76,7 @@ impl Members {
     }
 
     /// The member of this name, expected at a position. A new one is added.
-    fn position(&mut self, expected: usize, name: &[u8], known: &mut Known, at: usize) -> Parsed<usize> {
+    fn position(&mut self, expected: usize, name: &[u8], count: &mut MemberCount, at: usize) -> Parsed<usize> {
         if self.list.get(expected).is_some_and(|(known, _)| known.as_bytes() == name) {
             return Ok(expected);
         }
@@ -83,7 +84,7 @@ impl Members {
         if let Some(position) = self.by_name.get(name.as_ref()) {
             return Ok(*position);
         }
-        known.add(&name).map_err(|error| Fault { at, error })?;
+        count.add(&name).map_err(|error| Fault::new(at, error))?;
         self.by_name.insert(name.clone().into_owned(), self.list.len());
         self.list.push((name.into_owned(), Shape::default()));
         Ok(self.list.len() - 1)
@@ -91,18 +92,18 @@ impl Members {
 }
 
 /// Reads values and adds them to shapes.
-pub(super) struct Surveyor {
-    known: Known,
+pub(super) struct Shapes {
+    count: MemberCount,
     scratch: Vec<u8>,
 }
 
 /// How many members are known, at all places together, and how many there may be.
-struct Known {
+struct MemberCount {
     members: u64,
     limits: Limits,
 }
 
-impl Known {
+impl MemberCount {
     fn add(&mut self, name: &str) -> Result<()> {
         self.members += 1;
         Limits::check("a column name", name.len() as u64, self.limits.name_bytes)?;
@@ -110,9 +111,9 @@ impl Known {
     }
 }
 
-impl Surveyor {
+impl Shapes {
     pub fn new(limits: &Limits) -> Self {
-        Surveyor { known: Known { members: 0, limits: limits.clone() }, scratch: Vec::new() }
+        Shapes { count: MemberCount { members: 0, limits: limits.clone() }, scratch: Vec::new() }
     }
 
     /// Adds the object at the cursor to its members' shapes.
@@ -121,12 +122,12 @@ impl Surveyor {
         let mut expected = 0;
         cursor.object(|cursor, name| {
             let at = cursor.at();
-            let position = members.position(expected, name, &mut self.known, at)?;
+            let position = members.position(expected, name, &mut self.count, at)?;
             expected = position + 1;
             let Some((name, shape)) = members.list.get_mut(position) else { return Ok(()) };
             if std::mem::replace(&mut shape.object, members.objects) == members.objects {
                 let message = format!("a second member called {name:?} in one object");
-                return Err(Fault { at, error: Error::corrupt("duplicate_name", message) });
+                return Err(Fault::new(at, Error::corrupt("duplicate_name", message)));
             }
             self.value(shape, cursor)
         })
@@ -237,11 +238,11 @@ mod tests {
 
     fn schema(lines: &[&str]) -> String {
         let mut members = Members::default();
-        let mut surveyor = Surveyor::new(&Limits::default());
+        let mut shapes = Shapes::new(&Limits::default());
         for line in lines {
             let mut cursor = Cursor::new(line.as_bytes(), 0, 20);
             cursor.kind().unwrap();
-            surveyor.object(&mut members, &mut cursor).unwrap();
+            shapes.object(&mut members, &mut cursor).unwrap();
         }
         let fields = fields(&members, lines.len() as u64, &NdjsonOptions::default());
         let one = |f: &std::sync::Arc<Field>| {

@@ -3,22 +3,17 @@
 //! JSON has numbers, text, booleans, lists, objects and null. What it has no form for (a date, bytes, a decimal, not a
 //! number) is refused unless a loss is allowed; then it is written as its text, and NaN and infinity as null.
 
+use crate::text::TextOutput;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Float16Type, Float32Type, Float64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use colkit_core::{
-    Error, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, first_repeated, json, make_unique,
-};
-
-/// What is collected before it goes to the sink.
-const BUFFER_BYTES: usize = 64 << 10;
+use colkit_core::{Error, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, json, unique_names};
 
 pub(super) struct NdjsonWriter {
     schema: SchemaRef,
-    sink: Box<dyn Sink>,
+    out: TextOutput,
     lossy: bool,
     keys: Vec<Vec<u8>>,
-    out: Vec<u8>,
     summary: WriteSummary,
     not_finite: u64,
 }
@@ -33,26 +28,9 @@ impl NdjsonWriter {
         for field in schema.fields() {
             check_type(field, lossy).map_err(|e| e.part(format!("column {:?}", field.name())))?;
         }
-        let mut names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
-        if options.rename_duplicates {
-            let renamed = make_unique(&mut names);
-            if renamed > 0 {
-                summary.notes.push(format!("{renamed} columns renamed because their names repeat"));
-            }
-        } else if let Some((_, name)) = first_repeated(&names) {
-            return Err(Error::data("duplicate_name", format!("a second column called {name:?}"))
-                .hint("have repeated names renamed (--rename-duplicates)"));
-        }
+        let names = unique_names(&schema, options.rename_duplicates, &mut summary.notes)?;
         let keys = names.iter().map(|name| json::key(name)).collect::<Result<Vec<_>>>()?;
-        let out = Vec::with_capacity(BUFFER_BYTES * 2);
-        Ok(NdjsonWriter { schema, sink, lossy, keys, out, summary, not_finite: 0 })
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.sink.write(&self.out)?;
-        self.summary.bytes += self.out.len() as u64;
-        self.out.clear();
-        Ok(())
+        Ok(NdjsonWriter { schema, out: TextOutput::new(sink), lossy, keys, summary, not_finite: 0 })
     }
 }
 
@@ -70,37 +48,25 @@ impl TableWriter for NdjsonWriter {
             }
             self.not_finite += count;
         }
-        let encoders = batch.columns().iter().map(json::encoder).collect::<Result<Vec<_>>>()?;
+        let rows = json::rows(&self.keys, batch)?;
         for row in 0..batch.num_rows() {
-            self.out.push(b'{');
-            for (index, (key, value)) in self.keys.iter().zip(&encoders).enumerate() {
-                if index > 0 {
-                    self.out.push(b',');
-                }
-                self.out.extend_from_slice(key);
-                value(row, &mut self.out)?;
-            }
-            self.out.extend_from_slice(b"}\n");
-            if self.out.len() >= BUFFER_BYTES {
-                self.sink.write(&self.out)?;
-                self.summary.bytes += self.out.len() as u64;
-                self.out.clear();
-            }
+            rows(row, &mut self.out.text)?;
+            self.out.text.push(b'\n');
+            self.out.flush_if_full()?;
         }
         self.summary.rows += batch.num_rows() as u64;
         // So that a reader at the other end of a pipe sees each batch when it is there.
-        self.flush()
+        self.out.flush()
     }
 
     fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
-        self.flush()?;
         if self.summary.rows == 0 {
             self.summary.notes.push("no rows, so the file does not say which columns there are".into());
         }
         if self.not_finite > 0 {
             self.summary.notes.push(format!("{} times NaN or infinity written as null", self.not_finite));
         }
-        self.sink.commit()?;
+        self.summary.bytes = self.out.commit()?;
         Ok(self.summary)
     }
 }

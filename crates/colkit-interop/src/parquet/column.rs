@@ -10,13 +10,11 @@ use ::parquet::DecodeResult;
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, RowSelection};
 use ::parquet::arrow::push_decoder::{ParquetPushDecoder, ParquetPushDecoderBuilder};
-use arrow::array::BooleanArray;
-use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::plan::batch_of;
-use colkit_core::{ByteRange, Error, Machine, Result, Step, check_values};
+use colkit_core::{ByteRange, Error, Machine, Result, Selection, Step, check_values, keep_rows};
 use std::ops::Range;
 
 /// What to read of the file.
@@ -28,8 +26,8 @@ pub(super) struct Wanted {
     pub groups: Vec<(usize, Option<RowSelection>)>,
     /// Rows that the decoder gives.
     pub rows: u64,
-    /// Which of them are wanted, counted from the first one; sorted.
-    pub kept: Vec<Range<u64>>,
+    /// Which of them are wanted, counted from the first one.
+    pub kept: Selection,
     pub batch_rows: usize,
     pub memory: u64,
     /// For each column that the decoder gives, how many times it is wanted, whole or in part.
@@ -129,17 +127,7 @@ impl Columns {
             return Err(self.miscounted());
         }
         self.at = here.end;
-        let all = &self.wanted.kept;
-        let first = all.partition_point(|k| k.end <= here.start);
-        let kept: Vec<&Range<u64>> = all.iter().skip(first).take_while(|k| k.start < here.end).collect();
-        let whole = matches!(kept.as_slice(), [only] if only.start <= here.start && here.end <= only.end);
-        let batch = if whole {
-            batch
-        } else {
-            let wanted = |row: u64| kept.get(kept.partition_point(|k| k.end <= row)).is_some_and(|k| k.start <= row);
-            let mask = BooleanArray::from_iter(here.map(|row| Some(wanted(row))));
-            filter_record_batch(&batch, &mask)?
-        };
+        let batch = keep_rows(&batch, &self.wanted.kept, &here)?.unwrap_or_else(|| batch.slice(0, 0));
         let rows = batch.num_rows();
         if batch.num_columns() != self.wanted.times.len() {
             return Err(Error::corrupt("decoder_failed", "a batch without its columns").part(self.part.clone()));

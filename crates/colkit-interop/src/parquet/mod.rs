@@ -71,7 +71,7 @@ impl Format for Parquet {
     }
 
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
-        Box::new(open::Open::new(size, options))
+        open::open(size, options)
     }
 
     fn stores(&self, data_type: &DataType) -> bool {

@@ -14,162 +14,135 @@ use super::plan::chunk_range;
 use super::table::ParquetTable;
 use super::thrift::{COLUMN_INDEX, OFFSET_INDEX, check, damaged};
 use super::types::Readers;
+use crate::footer::Ending;
 use crate::guard::guarded;
 use ::parquet::DecodeResult;
 use ::parquet::file::metadata::{
     ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
 };
 use bytes::Bytes;
-use colkit_core::{ByteRange, Error, Finding, Limits, Machine, ReadOptions, Result, Step, Table};
+use colkit_core::coroutine::coroutine;
+use colkit_core::{Boxed, ByteRange, Error, Finding, Limits, ReadOptions, Result, Table};
 use std::sync::Arc;
 
-/// After the footer: its length and the magic.
-const TAIL: u64 = 8;
-
-pub(super) struct Open {
-    size: u64,
-    limits: Limits,
-    state: State,
-    seal: Option<Seal>,
-    findings: Vec<Finding>,
-}
-
-enum State {
-    Start,
-    Tail,
-    /// Where it lies, and what comes after it.
-    Footer(ByteRange, Bytes),
-    PageIndex(Box<ParquetMetaData>, ByteRange, ByteRange),
-}
-
-impl Open {
-    pub fn new(size: u64, options: &ReadOptions) -> Self {
-        Open { size, limits: options.limits.clone(), state: State::Start, seal: None, findings: Vec::new() }
-    }
-
-    fn footer_range(&self, tail: &[u8]) -> Result<ByteRange> {
-        let at = self.size - TAIL;
-        let (length, magic) = tail.split_at_checked(4).unwrap_or_default();
-        if magic == b"PARE" {
-            return Err(Error::unsupported("encrypted", "the footer is encrypted").at(at));
+/// Opens a file of `size` bytes.
+pub(super) fn open(size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
+    let limits = options.limits.clone();
+    coroutine(move |io| async move {
+        let ending = Ending { size, head: MAGIC.len() as u64, magic: MAGIC };
+        let tail = ending.read(&io).await?;
+        if tail.ends_with(b"PARE") {
+            return Err(Error::unsupported("encrypted", "the footer is encrypted").at(ending.range().start()));
         }
-        if magic != MAGIC {
-            return Err(Error::corrupt("bad_magic", "expected \"PAR1\" at the end")
-                .at(at + 4)
-                .hint("the file may have been cut, or never finished"));
-        }
-        let length = u64::from(length.first_chunk().map_or(0, |b| u32::from_le_bytes(*b)));
-        match at.checked_sub(length) {
-            Some(start) if start >= MAGIC.len() as u64 => {
-                // Parsed, a footer takes several times its bytes.
-                Limits::check_memory("the footer", length.saturating_mul(4), self.limits.memory)?;
-                ByteRange::at(start, length)
-            }
-            _ => {
-                let message = format!("a footer of {length} bytes in a file of {}", self.size);
-                Err(Error::corrupt("block_out_of_range", message).at(at))
-            }
-        }
-    }
-
-    fn read_footer(&self, bytes: &[u8], range: ByteRange) -> Result<ParquetMetaData> {
-        super::depth::check(bytes, &self.limits).map_err(|e| e.part("footer").at(range.start()))?;
-        let metadata =
-            guarded("footer", || ParquetMetaDataReader::decode_metadata(bytes)).map_err(|e| e.at(range.start()))?;
-        let columns = metadata.file_metadata().schema_descr().num_columns();
-        self.limits.check_columns(columns as u64)?;
-        let mut rows = 0u64;
-        for (number, group) in metadata.row_groups().iter().enumerate() {
-            let part = format!("row group {number}");
-            let count = u64::try_from(group.num_rows()).ok();
-            let sum = count.and_then(|n| rows.checked_add(n)).filter(|n| *n <= i64::MAX.unsigned_abs());
-            rows = sum.ok_or_else(|| {
-                Error::corrupt("row_count_mismatch", format!("{} rows", group.num_rows())).part(part.clone())
-            })?;
-            if group.num_columns() != columns {
-                let message = format!("{} column chunks for {columns} columns", group.num_columns());
-                return Err(Error::corrupt("column_count_mismatch", message).part(part));
-            }
-            for (leaf, chunk) in group.columns().iter().enumerate() {
-                self.check_chunk(chunk, range.start()).map_err(|e| e.part(format!("{part}: column chunk {leaf}")))?;
-            }
-        }
-        if u64::try_from(metadata.file_metadata().num_rows()) != Ok(rows) {
-            let message = format!("the file says {}, its row groups {rows}", metadata.file_metadata().num_rows());
-            return Err(Error::corrupt("row_count_mismatch", message).part("footer"));
-        }
-        Ok(metadata)
-    }
-
-    fn check_chunk(&self, chunk: &ColumnChunkMetaData, footer: u64) -> Result<()> {
-        if let Some(path) = chunk.file_path() {
-            return Err(Error::unsupported("other_file", format!("its data lies in another file, {path:?}")));
-        }
-        match chunk_range(chunk) {
-            // Writers give no place to the chunks of a row group without rows.
-            Some(range) if range.is_empty() => {}
-            Some(range) if range.start() >= MAGIC.len() as u64 && range.end() <= footer => {}
-            Some(range) => {
-                let message = format!("it lies at {range}, outside of bytes {}..{footer}", MAGIC.len());
-                return Err(Error::corrupt("block_out_of_range", message));
-            }
-            None => return Err(Error::corrupt("block_out_of_range", "its place is below zero")),
-        }
-        if chunk.num_values() < 0 || chunk.uncompressed_size() < 0 {
-            return Err(Error::corrupt("bad_footer", "a negative number of values or bytes"));
-        }
-        Ok(())
-    }
-
-    /// Where the page index lies, if there is one worth reading.
-    fn page_index(&self, metadata: &ParquetMetaData, footer: u64) -> Option<ByteRange> {
-        let mut parts = Vec::new();
-        for chunk in metadata.row_groups().iter().flat_map(|group| group.columns()) {
-            parts.push(offset_index(chunk).filter(|range| range.end() <= footer)?);
-            if chunk.column_index_offset().is_some() {
-                parts.push(column_index(chunk).filter(|range| range.end() <= footer)?);
-            }
-        }
-        let bytes = parts.iter().map(|r| r.len()).fold(0, u64::saturating_add);
-        let start = parts.iter().map(|r| r.start()).min()?;
-        let end = parts.iter().map(|r| r.end()).max()?;
-        // Writers put it in one place. Scattered over the file, or huge, it costs more than it saves.
-        let together = end.saturating_sub(start) <= bytes.saturating_add(4096);
-        (together && bytes.saturating_mul(8) <= self.limits.memory).then_some(ByteRange::between(start, end))
-    }
-
-    /// The metadata with its page index, or without one that makes no sense.
-    fn read_page_index(&mut self, metadata: ParquetMetaData, at: ByteRange, bytes: &Bytes) -> ParquetMetaData {
-        let plain = metadata.clone();
-        let size = self.size;
-        let checked = self.seal.map_or(Ok(()), |seal| seal.check_index(bytes));
-        let checked = checked.and_then(|()| check_index(&metadata, at, bytes));
-        let read = checked.and_then(|()| {
-            guarded("page index", move || {
-                let mut decoder = ParquetMetaDataPushDecoder::try_new_with_metadata(size, metadata)?
-                    .with_page_index_policy(PageIndexPolicy::Optional);
-                decoder.push_range(at.start()..at.end(), bytes.clone())?;
-                match decoder.try_decode()? {
-                    DecodeResult::Data(metadata) => Ok(metadata),
-                    _ => Err(::parquet::errors::ParquetError::General("it is not complete".into())),
+        let footer = ending.footer(&tail, &limits)?;
+        let bytes = io.read_one(footer).await?;
+        let seal = Seal::read(&bytes, &tail, footer)?;
+        let mut metadata = read_footer(&bytes, footer, &limits)?;
+        let mut findings = Vec::new();
+        if let Some(range) = page_index(&metadata, footer.start(), &limits) {
+            // A checksum covers all of the index.
+            let range = seal.map_or(range, |seal| seal.index);
+            match read_page_index(metadata.clone(), size, seal, range, &io.read_one(range).await?) {
+                Ok(with_index) => metadata = with_index,
+                Err(error) => {
+                    let message = format!("it is not used: {}", error.message());
+                    findings.push(Finding { part: "page index".into(), message });
                 }
-            })
-        });
-        match read.and_then(|metadata| check_pages(&metadata).map(|()| metadata)) {
-            Ok(metadata) => metadata,
-            Err(error) => {
-                let message = format!("it is not used: {}", error.message());
-                self.findings.push(Finding { part: "page index".into(), message });
-                plain
             }
         }
-    }
+        let readers = Readers::new(metadata, seal.is_some())?;
+        let table: Arc<dyn Table> = Arc::new(ParquetTable::new(readers, size, footer, seal, findings));
+        Ok(table)
+    })
+}
 
-    fn finish(&mut self, metadata: ParquetMetaData, footer: ByteRange) -> Result<Step<Arc<dyn Table>>> {
-        let readers = Readers::new(metadata, self.seal.is_some())?;
-        let findings = std::mem::take(&mut self.findings);
-        Ok(Step::Ready(Arc::new(ParquetTable::new(readers, self.size, footer, self.seal, findings))))
+fn read_footer(bytes: &[u8], range: ByteRange, limits: &Limits) -> Result<ParquetMetaData> {
+    super::depth::check(bytes, limits).map_err(|e| e.part("footer").at(range.start()))?;
+    let metadata =
+        guarded("footer", || ParquetMetaDataReader::decode_metadata(bytes)).map_err(|e| e.at(range.start()))?;
+    let columns = metadata.file_metadata().schema_descr().num_columns();
+    limits.check_columns(columns as u64)?;
+    let mut rows = 0u64;
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        let part = format!("row group {number}");
+        let count = u64::try_from(group.num_rows()).ok();
+        let sum = count.and_then(|n| rows.checked_add(n)).filter(|n| *n <= i64::MAX.unsigned_abs());
+        rows = sum.ok_or_else(|| {
+            Error::corrupt("row_count_mismatch", format!("{} rows", group.num_rows())).part(part.clone())
+        })?;
+        if group.num_columns() != columns {
+            let message = format!("{} column chunks for {columns} columns", group.num_columns());
+            return Err(Error::corrupt("column_count_mismatch", message).part(part));
+        }
+        for (leaf, chunk) in group.columns().iter().enumerate() {
+            check_chunk(chunk, range.start()).map_err(|e| e.part(format!("{part}: column chunk {leaf}")))?;
+        }
     }
+    if u64::try_from(metadata.file_metadata().num_rows()) != Ok(rows) {
+        let message = format!("the file says {}, its row groups {rows}", metadata.file_metadata().num_rows());
+        return Err(Error::corrupt("row_count_mismatch", message).part("footer"));
+    }
+    Ok(metadata)
+}
+
+fn check_chunk(chunk: &ColumnChunkMetaData, footer: u64) -> Result<()> {
+    if let Some(path) = chunk.file_path() {
+        return Err(Error::unsupported("other_file", format!("its data lies in another file, {path:?}")));
+    }
+    match chunk_range(chunk) {
+        // Writers give no place to the chunks of a row group without rows.
+        Some(range) if range.is_empty() => {}
+        Some(range) if range.start() >= MAGIC.len() as u64 && range.end() <= footer => {}
+        Some(range) => {
+            let message = format!("it lies at {range}, outside of bytes {}..{footer}", MAGIC.len());
+            return Err(Error::corrupt("block_out_of_range", message));
+        }
+        None => return Err(Error::corrupt("block_out_of_range", "its place is below zero")),
+    }
+    if chunk.num_values() < 0 || chunk.uncompressed_size() < 0 {
+        return Err(Error::corrupt("bad_footer", "a negative number of values or bytes"));
+    }
+    Ok(())
+}
+
+/// Where the page index lies, if there is one worth reading.
+fn page_index(metadata: &ParquetMetaData, footer: u64, limits: &Limits) -> Option<ByteRange> {
+    let mut parts = Vec::new();
+    for chunk in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+        parts.push(offset_index(chunk).filter(|range| range.end() <= footer)?);
+        if chunk.column_index_offset().is_some() {
+            parts.push(column_index(chunk).filter(|range| range.end() <= footer)?);
+        }
+    }
+    let bytes = parts.iter().map(|r| r.len()).fold(0, u64::saturating_add);
+    let start = parts.iter().map(|r| r.start()).min()?;
+    let end = parts.iter().map(|r| r.end()).max()?;
+    // Writers put it in one place. Scattered over the file, or huge, it costs more than it saves.
+    let together = end.saturating_sub(start) <= bytes.saturating_add(4096);
+    (together && bytes.saturating_mul(8) <= limits.memory).then_some(ByteRange::between(start, end))
+}
+
+/// The metadata with its page index, which lies at `at`.
+fn read_page_index(
+    metadata: ParquetMetaData,
+    size: u64,
+    seal: Option<Seal>,
+    at: ByteRange,
+    bytes: &Bytes,
+) -> Result<ParquetMetaData> {
+    seal.map_or(Ok(()), |seal| seal.check_index(bytes))?;
+    check_index(&metadata, at, bytes)?;
+    let metadata = guarded("page index", move || {
+        let mut decoder = ParquetMetaDataPushDecoder::try_new_with_metadata(size, metadata)?
+            .with_page_index_policy(PageIndexPolicy::Optional);
+        decoder.push_range(at.start()..at.end(), bytes.clone())?;
+        match decoder.try_decode()? {
+            DecodeResult::Data(metadata) => Ok(metadata),
+            _ => Err(::parquet::errors::ParquetError::General("it is not complete".into())),
+        }
+    })?;
+    check_pages(&metadata)?;
+    Ok(metadata)
 }
 
 fn index_range(offset: Option<i64>, length: Option<i32>) -> Option<ByteRange> {
@@ -219,43 +192,4 @@ fn check_pages(metadata: &ParquetMetaData) -> Result<()> {
         }
     }
     Ok(())
-}
-
-impl Machine for Open {
-    type Output = Arc<dyn Table>;
-
-    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
-        let first = got.into_iter().next().unwrap_or_default();
-        match std::mem::replace(&mut self.state, State::Start) {
-            State::Start => {
-                if self.size < MAGIC.len() as u64 + TAIL {
-                    return Err(Error::corrupt("truncated", format!("{} bytes are too few", self.size)).at(0));
-                }
-                self.state = State::Tail;
-                Ok(Step::Need(vec![ByteRange::between(self.size - TAIL, self.size)]))
-            }
-            State::Tail => {
-                let range = self.footer_range(&first)?;
-                self.state = State::Footer(range, first);
-                Ok(Step::Need(vec![range]))
-            }
-            State::Footer(footer, tail) => {
-                self.seal = Seal::read(&first, &tail, footer)?;
-                let metadata = self.read_footer(&first, footer)?;
-                match self.page_index(&metadata, footer.start()) {
-                    Some(range) => {
-                        // A checksum covers all of the index.
-                        let range = self.seal.map_or(range, |seal| seal.index);
-                        self.state = State::PageIndex(Box::new(metadata), range, footer);
-                        Ok(Step::Need(vec![range]))
-                    }
-                    None => self.finish(metadata, footer),
-                }
-            }
-            State::PageIndex(metadata, range, footer) => {
-                let metadata = self.read_page_index(*metadata, range, &first);
-                self.finish(metadata, footer)
-            }
-        }
-    }
 }

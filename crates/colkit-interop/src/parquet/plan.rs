@@ -8,7 +8,7 @@ use ::parquet::arrow::arrow_reader::RowSelection;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use ::parquet::file::page_index::offset_index::PageLocation;
 use arrow::datatypes::DataType;
-use colkit_core::{ByteRange, ColumnRef};
+use colkit_core::{ByteRange, ColumnRef, Selection, blocks_of};
 use std::ops::Range;
 
 /// Where a column chunk lies; `None` for numbers that make no range.
@@ -94,11 +94,7 @@ impl<'a> Plan<'a> {
 
     /// The row groups that hold these rows.
     pub fn groups(&self, rows: &Range<u64>) -> Range<usize> {
-        if rows.is_empty() {
-            return 0..0;
-        }
-        let first = self.starts.partition_point(|s| *s <= rows.start).saturating_sub(1);
-        first..self.starts.partition_point(|s| *s < rows.end)
+        blocks_of(self.starts, |start| *start, rows)
     }
 
     /// The pages of a leaf in a row group, if the file says where they are.
@@ -106,30 +102,17 @@ impl<'a> Plan<'a> {
         Some(&self.metadata.offset_index()?.get(group)?.get(leaf)?.page_locations)
     }
 
-    /// What to skip and what to keep of these row groups to get ranges of rows, which are sorted. `None` keeps all.
-    pub fn selection(&self, groups: &[usize], rows: &[Range<u64>]) -> Option<RowSelection> {
+    /// What to skip and what to keep of a row group to get these rows. `None` keeps all.
+    pub fn selection(&self, group: usize, rows: &Selection) -> Option<RowSelection> {
         let whole = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        let mut kept: Vec<Range<usize>> = Vec::new();
-        let mut before = 0;
-        for group in groups {
-            let of = self.group_rows(*group);
-            for range in rows {
-                let (start, end) = (range.start.max(of.start), range.end.min(of.end));
-                if start < end {
-                    let start = before + whole(start - of.start);
-                    let end = before + whole(end - of.start);
-                    match kept.last_mut() {
-                        Some(last) if last.end == start => last.end = end,
-                        _ => kept.push(start..end),
-                    }
-                }
-            }
-            before += whole(of.end - of.start);
-        }
-        if matches!(kept.as_slice(), [only] if *only == (0..before)) {
+        let of = self.group_rows(group);
+        let kept = rows.within(&of);
+        let count = of.end - of.start;
+        if matches!(kept.ranges(), [only] if *only == (0..count)) {
             return None;
         }
-        Some(RowSelection::from_consecutive_ranges(kept.into_iter(), before))
+        let kept = kept.ranges().iter().map(|r| whole(r.start)..whole(r.end));
+        Some(RowSelection::from_consecutive_ranges(kept, whole(count)))
     }
 
     /// The rows to decode to get these rows of a column. The decoder skips rows inside of a page of lists by walking
@@ -166,7 +149,7 @@ impl<'a> Plan<'a> {
     pub fn ranges(&self, group: usize, leaves: &[usize], rows: &Range<u64>) -> Vec<ByteRange> {
         let of = self.group_rows(group);
         let rows = self.decoded(leaves, rows);
-        let selection = self.selection(&[group], std::slice::from_ref(&rows));
+        let selection = self.selection(group, &Selection::range(rows));
         let Some(columns) = self.metadata.row_groups().get(group).map(|g| g.columns()) else { return Vec::new() };
         let mut ranges = Vec::new();
         for leaf in leaves {

@@ -15,14 +15,14 @@ use std::ops::Range;
 const WORTH_SKIPPING: u64 = 1024;
 
 /// What is known about the columns of a table.
-pub(super) struct Known<'a> {
+pub(super) struct FileStatistics<'a> {
     pub metadata: &'a ParquetMetaData,
     pub schema: &'a Schema,
     /// The leaves of every column.
     pub leaves: &'a [Range<usize>],
 }
 
-impl<'a> Known<'a> {
+impl<'a> FileStatistics<'a> {
     /// The only leaf of a column that is not nested.
     fn leaf(&self, column: usize) -> Option<(usize, &'a Field)> {
         let field = self.schema.fields().get(column)?;

@@ -4,16 +4,16 @@ use super::MAGIC;
 use super::checksums::Seal;
 use super::column::{Columns, File, Wanted};
 use super::plan::{Plan, chunk_range, leaves_by_column, leaves_of};
-use super::prune::Known;
+use super::prune::FileStatistics;
 use super::types::Readers;
 use crate::parts::each_once;
 use crate::regions::layout;
 use ::parquet::file::metadata::ParquetMetaData;
 use arrow::datatypes::{Schema, SchemaRef};
-use bytes::Bytes;
+use colkit_core::coroutine::coroutine;
 use colkit_core::{
-    Boxed, ByteRange, Checksums, ColumnRef, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Machine,
-    Projection, Region, RegionKind, Result, Scan, Selection, Split, Step, Table, Verified, ready,
+    Boxed, ByteRange, Checksums, ColumnRef, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Projection, Region,
+    RegionKind, Result, Scan, Selection, Split, Table, Verified, ready,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -83,8 +83,8 @@ impl ParquetTable {
         Plan { metadata: self.metadata(), starts: &self.starts }
     }
 
-    fn known(&self) -> Known<'_> {
-        Known { metadata: self.metadata(), schema: &self.schema, leaves: &self.leaves }
+    fn file_statistics(&self) -> FileStatistics<'_> {
+        FileStatistics { metadata: self.metadata(), schema: &self.schema, leaves: &self.leaves }
     }
 
     fn chosen(&self, projection: &Projection) -> Result<Vec<Chosen>> {
@@ -111,8 +111,8 @@ impl ParquetTable {
         scan.batch_rows.min(scan.batch_bytes / per_row.max(1)).max(1)
     }
 
-    /// Lanes for ranges of rows that are sorted.
-    fn lanes(&self, rows: &[Range<u64>], scan: &Scan) -> Result<Vec<Lane>> {
+    /// Lanes for these rows.
+    fn lanes(&self, rows: &Selection, scan: &Scan) -> Result<Vec<Lane>> {
         let plan = self.plan();
         let schema = scan.projection.schema(&self.schema)?;
         let mut lanes = Vec::new();
@@ -122,15 +122,15 @@ impl ParquetTable {
             let fields = positions.iter().filter_map(|p| schema.fields().get(*p).cloned());
             let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
             let (decoded, kept) = decoded(&plan, &leaves, rows);
-            let mut groups: Vec<usize> = decoded.iter().flat_map(|r| plan.groups(r)).collect();
+            let mut groups: Vec<usize> = decoded.ranges().iter().flat_map(|r| plan.groups(r)).collect();
             groups.dedup();
             let wanted = Wanted {
                 mask: plan.mask(&leaves),
-                rows: decoded.iter().map(|r| r.end - r.start).sum(),
+                rows: decoded.len(),
                 kept,
                 batch_rows: self.batch_rows(&groups, &leaves, scan),
                 memory: scan.memory,
-                groups: groups.into_iter().map(|group| (group, plan.selection(&[group], &decoded))).collect(),
+                groups: groups.into_iter().map(|group| (group, plan.selection(group, &decoded))).collect(),
                 times: together.iter().map(|c| c.positions.len()).collect(),
                 leaves,
             };
@@ -147,7 +147,7 @@ impl ParquetTable {
 
     fn plan_splits(&self, scan: &Scan) -> Result<Vec<Split>> {
         let rows = scan.row_range(self.row_count())?;
-        let (plan, known) = (self.plan(), self.known());
+        let (plan, known) = (self.plan(), self.file_statistics());
         let chosen = self.chosen(&scan.projection)?;
         let leaves: Vec<usize> = chosen.iter().flat_map(|c| c.leaves.iter().copied()).collect();
         // Up to four splits are under way at once.
@@ -231,7 +231,7 @@ impl Table for ParquetTable {
     }
 
     fn statistics(&self) -> Vec<ColumnStatistics> {
-        let known = self.known();
+        let known = self.file_statistics();
         (0..self.schema.fields().len()).map(|column| known.of_file(column).unwrap_or_default()).collect()
     }
 
@@ -240,7 +240,7 @@ impl Table for ParquetTable {
     }
 
     fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
-        self.lanes(rows.ranges(), scan)
+        self.lanes(rows, scan)
     }
 
     fn column_bytes(&self, column: usize) -> Option<u64> {
@@ -302,52 +302,34 @@ impl Table for ParquetTable {
     }
 
     fn verify(&self) -> Result<Boxed<Verified>> {
-        Ok(Box::new(CheckRest { seal: self.seal, findings: self.findings.clone() }))
+        // What reading all rows does not check: the magic at the start, and a page index that is not used.
+        let (seal, findings) = (self.seal, self.findings.clone());
+        Ok(coroutine(move |io| async move {
+            let head = ByteRange::between(0, MAGIC.len() as u64);
+            let got = io.read(std::iter::once(head).chain(seal.map(|s| s.index)).collect()).await?;
+            if got.first().is_none_or(|head| head.as_ref() != MAGIC) {
+                return Err(Error::corrupt("bad_magic", "expected \"PAR1\" at the start").at(0));
+            }
+            if let (Some(seal), [_, index]) = (seal, got.as_slice()) {
+                seal.check_index(index)?;
+            }
+            let checksums = if seal.is_some() { Checksums::All } else { Checksums::None };
+            Ok(Verified { findings, ..Verified::by(checksums) })
+        }))
     }
 }
 
-/// The rows to decode to get ranges of rows that are sorted, and where those are among them.
-fn decoded(plan: &Plan<'_>, leaves: &[usize], rows: &[Range<u64>]) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
-    let mut decoded: Vec<Range<u64>> = Vec::new();
-    let mut kept: Vec<Range<u64>> = Vec::new();
-    // Rows decoded before the current range.
-    let mut before = 0;
-    for range in rows {
+/// The rows to decode to get these rows, and where those are among them.
+fn decoded(plan: &Plan<'_>, leaves: &[usize], rows: &Selection) -> (Selection, Selection) {
+    let (mut decoded, mut kept) = (Selection::default(), Selection::default());
+    let mut count = 0;
+    for range in rows.ranges() {
         let wide = plan.decoded(leaves, range);
-        match decoded.last_mut() {
-            Some(last) if wide.start <= last.end => last.end = last.end.max(wide.end),
-            last => {
-                before += last.map_or(0, |l| l.end - l.start);
-                decoded.push(wide);
-            }
-        }
-        let start = decoded.last().map_or(0, |d| d.start);
-        kept.push(before + (range.start - start)..before + (range.end - start));
+        let new = wide.start.max(decoded.end())..wide.end;
+        count += new.end.saturating_sub(new.start);
+        decoded.push(new);
+        let end = count - (decoded.end() - range.end);
+        kept.push(end - (range.end - range.start)..end);
     }
     (decoded, kept)
-}
-
-/// Checks what reading all rows does not: the magic at the start, and a page index that is not used.
-struct CheckRest {
-    seal: Option<Seal>,
-    findings: Vec<Finding>,
-}
-
-impl Machine for CheckRest {
-    type Output = Verified;
-
-    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
-        let Some((head, rest)) = got.split_first() else {
-            let head = ByteRange::between(0, MAGIC.len() as u64);
-            return Ok(Step::Need([Some(head), self.seal.map(|s| s.index)].into_iter().flatten().collect()));
-        };
-        if head.as_ref() != MAGIC {
-            return Err(Error::corrupt("bad_magic", "expected \"PAR1\" at the start").at(0));
-        }
-        if let (Some(seal), [index]) = (&self.seal, rest) {
-            seal.check_index(index)?;
-        }
-        let checksums = if self.seal.is_some() { Checksums::All } else { Checksums::None };
-        Ok(Step::Ready(Verified { findings: std::mem::take(&mut self.findings), ..Verified::by(checksums) }))
-    }
 }

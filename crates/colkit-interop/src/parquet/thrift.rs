@@ -17,28 +17,28 @@ use std::ops::Range;
 
 /// What a field holds.
 #[derive(Clone, Copy)]
-pub(super) enum Is {
-    Truth,
+pub(super) enum ThriftType {
+    Bool,
     Byte,
     Number,
     Double,
     Bytes,
-    List(&'static Is),
+    List(&'static ThriftType),
     Struct(Fields),
 }
 
 /// The fields of a structure: numbers, and what they hold.
-pub(super) type Fields = &'static [(i16, Is)];
+pub(super) type Fields = &'static [(i16, ThriftType)];
 
-use Is::{Byte, Bytes, Double, List, Number, Struct, Truth};
+use ThriftType::{Bool, Byte, Bytes, Double, List, Number, Struct};
 
-const NUMBERS: Is = List(&Number);
-const NOTHING: Is = Struct(&[]);
-const TIME_UNIT: Is = Struct(&[(1, NOTHING), (2, NOTHING), (3, NOTHING)]);
-const TIME: Is = Struct(&[(1, Truth), (2, TIME_UNIT)]);
-const KEY_VALUES: Is = List(&Struct(&[(1, Bytes), (2, Bytes)]));
+const NUMBERS: ThriftType = List(&Number);
+const NOTHING: ThriftType = Struct(&[]);
+const TIME_UNIT: ThriftType = Struct(&[(1, NOTHING), (2, NOTHING), (3, NOTHING)]);
+const TIME: ThriftType = Struct(&[(1, Bool), (2, TIME_UNIT)]);
+const KEY_VALUES: ThriftType = List(&Struct(&[(1, Bytes), (2, Bytes)]));
 
-const LOGICAL_TYPE: Is = Struct(&[
+const LOGICAL_TYPE: ThriftType = Struct(&[
     (1, NOTHING),
     (2, NOTHING),
     (3, NOTHING),
@@ -47,7 +47,7 @@ const LOGICAL_TYPE: Is = Struct(&[
     (6, NOTHING),
     (7, TIME),
     (8, TIME),
-    (10, Struct(&[(1, Byte), (2, Truth)])),
+    (10, Struct(&[(1, Byte), (2, Bool)])),
     (11, NOTHING),
     (12, NOTHING),
     (13, NOTHING),
@@ -71,13 +71,13 @@ pub(super) const SCHEMA_ELEMENT: Fields = &[
     (10, LOGICAL_TYPE),
 ];
 
-const STATISTICS: Is =
-    Struct(&[(1, Bytes), (2, Bytes), (3, Number), (4, Number), (5, Bytes), (6, Bytes), (7, Truth), (8, Truth)]);
+const STATISTICS: ThriftType =
+    Struct(&[(1, Bytes), (2, Bytes), (3, Number), (4, Number), (5, Bytes), (6, Bytes), (7, Bool), (8, Bool)]);
 
-const BOX: Is =
+const BOX: ThriftType =
     Struct(&[(1, Double), (2, Double), (3, Double), (4, Double), (5, Double), (6, Double), (7, Double), (8, Double)]);
 
-const COLUMN_METADATA: Is = Struct(&[
+const COLUMN_METADATA: ThriftType = Struct(&[
     (1, Number),
     (2, NUMBERS),
     (3, List(&Bytes)),
@@ -97,7 +97,7 @@ const COLUMN_METADATA: Is = Struct(&[
     (17, Struct(&[(1, BOX), (2, NUMBERS)])),
 ]);
 
-const COLUMN_CHUNK: Is = Struct(&[
+const COLUMN_CHUNK: ThriftType = Struct(&[
     (1, Bytes),
     (2, Number),
     (3, COLUMN_METADATA),
@@ -109,17 +109,17 @@ const COLUMN_CHUNK: Is = Struct(&[
     (9, Bytes),
 ]);
 
-const ROW_GROUP: Is = Struct(&[
+const ROW_GROUP: ThriftType = Struct(&[
     (1, List(&COLUMN_CHUNK)),
     (2, Number),
     (3, Number),
-    (4, List(&Struct(&[(1, Number), (2, Truth), (3, Truth)]))),
+    (4, List(&Struct(&[(1, Number), (2, Bool), (3, Bool)]))),
     (5, Number),
     (6, Number),
     (7, Number),
 ]);
 
-const CIPHER: Is = Struct(&[(1, Bytes), (2, Bytes), (3, Truth)]);
+const CIPHER: ThriftType = Struct(&[(1, Bytes), (2, Bytes), (3, Bool)]);
 
 /// `FileMetaData`.
 pub(super) const FOOTER: Fields = &[
@@ -143,9 +143,9 @@ const DICTIONARY_PAGE: i16 = 7;
 const DATA_PAGE_V2: i16 = 8;
 
 const DATA_PAGE_HEADER: Fields = &[(1, Number), (2, Number), (3, Number), (4, Number), (5, STATISTICS)];
-const DICTIONARY_PAGE_HEADER: Fields = &[(1, Number), (2, Number), (3, Truth)];
+const DICTIONARY_PAGE_HEADER: Fields = &[(1, Number), (2, Number), (3, Bool)];
 const DATA_PAGE_HEADER_V2: Fields =
-    &[(1, Number), (2, Number), (3, Number), (4, Number), (5, Number), (6, Number), (7, Truth), (8, STATISTICS)];
+    &[(1, Number), (2, Number), (3, Number), (4, Number), (5, Number), (6, Number), (7, Bool), (8, STATISTICS)];
 
 const PAGE_HEADER: Fields = &[
     (PAGE_KIND, Number),
@@ -159,7 +159,7 @@ const PAGE_HEADER: Fields = &[
 ];
 
 pub(super) const COLUMN_INDEX: Fields =
-    &[(1, List(&Truth)), (2, List(&Bytes)), (3, List(&Bytes)), (4, Number), (5, NUMBERS), (6, NUMBERS), (7, NUMBERS)];
+    &[(1, List(&Bool)), (2, List(&Bytes)), (3, List(&Bytes)), (4, Number), (5, NUMBERS), (6, NUMBERS), (7, NUMBERS)];
 
 pub(super) const OFFSET_INDEX: Fields = &[(1, List(&Struct(&[(1, Number), (2, Number), (3, Number)]))), (2, NUMBERS)];
 
@@ -308,16 +308,16 @@ impl Walk<'_> {
         }
     }
 
-    fn known(&mut self, kind: u8, is: Is, levels: u32) -> Option<()> {
+    fn known(&mut self, kind: u8, is: ThriftType, levels: u32) -> Option<()> {
         match (is, kind) {
-            (Truth, 1 | 2) | (Byte, 3) | (Number, 4..=6) | (Double, 7) | (Bytes, 8) => self.skip(kind, levels),
+            (Bool, 1 | 2) | (Byte, 3) | (Number, 4..=6) | (Double, 7) | (Bytes, 8) => self.skip(kind, levels),
             (Struct(fields), STRUCT) => self.fields(fields, levels),
             (List(item), 9) => {
                 let (count, kind) = self.list()?;
                 for _ in 0..count {
                     match (item, kind) {
                         // In lists a boolean is a byte.
-                        (Truth, 1 | 2) => drop(self.byte()?),
+                        (Bool, 1 | 2) => drop(self.byte()?),
                         _ => self.known(kind, *item, levels)?,
                     }
                 }

@@ -47,7 +47,7 @@ impl Readers {
         let metadata = Arc::new(metadata);
         let columns = metadata.file_metadata().schema_descr().columns();
         let int96: Vec<bool> = columns.iter().map(|c| c.physical_type() == Type::INT96).collect();
-        let told = told(&metadata).filter(|types| types.len() == int96.len()).unwrap_or_default();
+        let arrow_types = arrow_types(&metadata).filter(|types| types.len() == int96.len()).unwrap_or_default();
         let is_int96 = |leaf: usize| int96.get(leaf).copied().unwrap_or(false);
         let of_spark = pairs(&metadata).any(|(key, _)| key == SPARK);
         // Whatever Spark has of `INT96` fits, since it came from microseconds in 64 bits.
@@ -58,7 +58,7 @@ impl Readers {
                 ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new().with_schema(Arc::new(schema)))
             };
             let mut plain = ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new())?;
-            let better = with_leaves(plain.schema(), |leaf, data_type| match (data_type, told.get(leaf)) {
+            let better = with_leaves(plain.schema(), |leaf, data_type| match (data_type, arrow_types.get(leaf)) {
                 (DataType::Timestamp(unit, Some(_)), Some(DataType::Timestamp(_, Some(zone)))) => {
                     DataType::Timestamp(*unit, Some(zone.clone()))
                 }
@@ -141,7 +141,7 @@ fn pairs(metadata: &ParquetMetaData) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// The types of the leaves in the Arrow schema beside Parquet's own.
-fn told(metadata: &ParquetMetaData) -> Option<Vec<DataType>> {
+fn arrow_types(metadata: &ParquetMetaData) -> Option<Vec<DataType>> {
     let (_, text) = pairs(metadata).find(|(key, _)| *key == ARROW_SCHEMA_META_KEY)?;
     let bytes = STANDARD.decode(text).ok()?;
     let schema = guarded("schema", || try_schema_from_ipc_buffer(&bytes)).ok()?;

@@ -42,7 +42,7 @@ const FEW_VALUES: usize = 4096;
 
 pub(super) struct ParquetWriter {
     schema: SchemaRef,
-    state: State,
+    state: WriterState,
     rows: u64,
     /// Bytes of a row group, encoded, after which it is written out.
     group_bytes: usize,
@@ -52,13 +52,13 @@ pub(super) struct ParquetWriter {
 }
 
 /// The writer is made when the first batch shows what the values are like.
-enum State {
+enum WriterState {
     Waiting(Option<Box<(SinkWriter, WriterPropertiesBuilder, NewPages)>>),
     Writing(Box<Writing>),
 }
 
 struct Writing {
-    file: SerializedFileWriter<Out>,
+    file: SerializedFileWriter<FileOutput>,
     encoders: ArrowRowGroupWriterFactory,
     /// Where the encoders put what is ready.
     new_pages: NewPages,
@@ -74,12 +74,12 @@ struct Leaf {
 }
 
 /// The sink, or at last what comes after the last row group, which gets checksums before it is written.
-struct Out {
+struct FileOutput {
     sink: SinkWriter,
     held: Option<Vec<u8>>,
 }
 
-impl Write for Out {
+impl Write for FileOutput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         match &mut self.held {
             Some(held) => held.write(bytes),
@@ -98,7 +98,7 @@ impl Writing {
         self.file.flush()?;
         self.file.inner_mut().held = Some(Vec::new());
         let start = self.file.bytes_written() as u64;
-        let Out { mut sink, held } = self.file.into_inner().map_err(refused)?;
+        let FileOutput { mut sink, held } = self.file.into_inner().map_err(refused)?;
         sink.write_all(&seal_footer(&held.unwrap_or_default(), start)?)?;
         Ok(sink)
     }
@@ -197,12 +197,12 @@ impl ParquetWriter {
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_created_by(concat!("colkit version ", env!("CARGO_PKG_VERSION")).into());
         let group_bytes = usize::try_from(options.memory / 4).unwrap_or(usize::MAX);
-        let state = State::Waiting(Some(Box::new((SinkWriter::new(sink), properties, NewPages::new(zstd)))));
+        let state = WriterState::Waiting(Some(Box::new((SinkWriter::new(sink), properties, NewPages::new(zstd)))));
         Ok(ParquetWriter { schema, state, rows: 0, group_bytes, threads: options.threads, notes })
     }
 
     fn writing(&mut self, first: Option<&RecordBatch>) -> Result<&mut Writing> {
-        if let State::Waiting(waiting) = &mut self.state {
+        if let WriterState::Waiting(waiting) = &mut self.state {
             let Some((sink, mut properties, new_pages)) = waiting.take().map(|b| *b) else {
                 return Err(Error::request("writer_failed", "the file could not be started"));
             };
@@ -215,14 +215,15 @@ impl ParquetWriter {
             let options = ArrowWriterOptions::new()
                 .with_properties(properties.build())
                 .with_page_store_factory(Arc::new(new_pages.clone()));
-            let out = Out { sink, held: None };
+            let out = FileOutput { sink, held: None };
             let writer = ArrowWriter::try_new_with_options(out, self.schema.clone(), options).map_err(refused)?;
             let (file, encoders) = writer.into_serialized_writer().map_err(refused)?;
-            self.state = State::Writing(Box::new(Writing { file, encoders, new_pages, columns: Vec::new(), rows: 0 }));
+            self.state =
+                WriterState::Writing(Box::new(Writing { file, encoders, new_pages, columns: Vec::new(), rows: 0 }));
         }
         match &mut self.state {
-            State::Writing(writing) => Ok(writing),
-            State::Waiting(_) => Err(Error::request("writer_failed", "the file could not be started")),
+            WriterState::Writing(writing) => Ok(writing),
+            WriterState::Waiting(_) => Err(Error::request("writer_failed", "the file could not be started")),
         }
     }
 }
@@ -345,7 +346,7 @@ impl TableWriter for ParquetWriter {
     fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
         let threads = self.threads;
         self.writing(None)?.end_group(threads)?;
-        let State::Writing(writing) = self.state else {
+        let WriterState::Writing(writing) = self.state else {
             return Err(Error::request("writer_failed", "the file could not be started"));
         };
         let sink = writing.finish()?;

@@ -11,9 +11,9 @@ pub(crate) use lane::{Pieces, has_blob};
 use crate::container::{ColumnMetadata, Container, Version};
 use crate::coroutine::{BoxFuture, Io};
 use crate::encoding::Registry;
+use crate::extensions::{self, Statistics, Zones};
 use crate::rows::Rows;
 use crate::schema::{Fields, Kind, Node};
-use crate::trust::{self, Statistics, Zones};
 use crate::zone_maps;
 use arrow::array::ArrayRef;
 use bytes::Bytes;
@@ -49,8 +49,8 @@ impl LanceFile {
 
     /// Reads the statistics of a file that has some.
     pub async fn load_statistics(&mut self, io: &Io) -> Result<()> {
-        if let Some(range) = trust::place(&self.container, &self.fields.own, trust::STATISTICS) {
-            let stated = self.container.fetch(io, vec![range]).await.map_err(|e| e.part(trust::STATISTICS))?;
+        if let Some(range) = extensions::place(&self.container, &self.fields.own, extensions::STATISTICS) {
+            let stated = self.container.fetch(io, vec![range]).await.map_err(|e| e.part(extensions::STATISTICS))?;
             self.stated = stated.into_iter().next().unwrap_or_default();
         }
         Ok(())
@@ -62,7 +62,7 @@ impl LanceFile {
             let found = Statistics::decode(self.stated.clone()).ok();
             let columns = found.map(|s| s.columns).filter(|c| c.len() == self.fields.roots.len());
             let types = self.fields.schema.fields().iter().map(|f| f.data_type());
-            columns.iter().flatten().zip(types).map(|(zone, t)| trust::shown(zone, t)).collect()
+            columns.iter().flatten().zip(types).map(|(zone, t)| extensions::shown(zone, t)).collect()
         })
     }
 
@@ -71,7 +71,7 @@ impl LanceFile {
         if let Some(known) = self.zones.get() {
             return Ok(known.clone());
         }
-        let found = trust::load::<Zones>(&self.container, io, &self.fields.own, trust::ZONES).await?;
+        let found = extensions::load::<Zones>(&self.container, io, &self.fields.own, extensions::ZONES).await?;
         let found = found.filter(|z| z.rows_per_zone > 0 && z.columns.len() == self.fields.roots.len());
         Ok(self.zones.get_or_init(|| found.map(Arc::new)).clone())
     }
@@ -92,9 +92,9 @@ impl LanceFile {
         let Some(sizes) = zones.columns.get(column).map(|c| &c.filter_bytes).filter(|sizes| !sizes.is_empty()) else {
             return Ok(None);
         };
-        let key = format!("{}{column}", trust::BLOOM);
-        let buffer = trust::place(&self.container, &self.fields.own, &key);
-        buffer.map(|buffer| trust::filter_ranges(buffer, sizes)).transpose()
+        let key = format!("{}{column}", extensions::BLOOM);
+        let buffer = extensions::place(&self.container, &self.fields.own, &key);
+        buffer.map(|buffer| extensions::filter_ranges(buffer, sizes)).transpose()
     }
 
     /// Makes the metadata of these columns known, in one go.

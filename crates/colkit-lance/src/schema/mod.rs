@@ -7,7 +7,7 @@ mod logical;
 pub(crate) mod messages;
 
 use crate::container::{Version, bad_metadata};
-use crate::trust;
+use crate::extensions;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
 use colkit_core::{Error, Limits, Result};
@@ -93,7 +93,7 @@ pub struct Fields {
     pub rows: u64,
     /// Columns that the tree needs.
     pub columns: usize,
-    /// Where what colkit adds to files is; see [`crate::trust`].
+    /// Where what colkit adds to files is; see [`crate::extensions`].
     pub(crate) own: HashMap<String, String>,
 }
 
@@ -102,7 +102,7 @@ impl Fields {
     pub fn parse(bytes: Bytes, version: Version, limits: &Limits) -> Result<Self> {
         let descriptor = FileDescriptor::decode(bytes).map_err(|e| bad_metadata("the file descriptor", e))?;
         let schema = descriptor.schema.unwrap_or_default();
-        let (own, metadata) = text_map(schema.metadata).into_iter().partition(|(k, _)| trust::is_own_key(k));
+        let (own, metadata) = text_map(schema.metadata).into_iter().partition(|(k, _)| extensions::is_own_key(k));
         let mut messages = schema.fields;
         let tree = Tree::of(&messages)?;
         let top = |i: &usize| node(*i, &mut messages, &tree, limits.nesting);

@@ -192,12 +192,12 @@ pub enum Array {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct ColumnEncoding {
-    #[prost(oneof = "Column", tags = "1, 2, 3")]
-    pub column: Option<Column>,
+    #[prost(oneof = "ColumnEncodingKind", tags = "1, 2, 3")]
+    pub column: Option<ColumnEncodingKind>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
-pub enum Column {
+pub enum ColumnEncodingKind {
     #[prost(message, tag = "1")]
     Values(Nothing),
     #[prost(message, tag = "2")]

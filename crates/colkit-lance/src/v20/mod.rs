@@ -14,7 +14,7 @@ use crate::encoding::{ColumnEncoding, ColumnForm, Decoded, Page, PageContext, Pa
 use crate::rows::Rows;
 use bytes::Bytes;
 use colkit_core::{Boxed, Error, Result};
-use messages::Column;
+use messages::ColumnEncodingKind;
 use prost::Message;
 use std::sync::Arc;
 use tree::{Array, Node};
@@ -32,10 +32,10 @@ impl ColumnEncoding for PlainColumns {
         let mut encoding = message.map_err(|e| bad_metadata("the column encoding", e))?;
         loop {
             match encoding.column {
-                Some(Column::Values(_)) => return Ok(ColumnForm::Values),
-                Some(Column::Blob(_)) => return Ok(ColumnForm::Blob),
+                Some(ColumnEncodingKind::Values(_)) => return Ok(ColumnForm::Values),
+                Some(ColumnEncodingKind::Blob(_)) => return Ok(ColumnForm::Blob),
                 // The zones only help to skip; the values are as the inner encoding says.
-                Some(Column::ZoneIndex(zones)) => encoding = zones.inner.map(|i| *i).unwrap_or_default(),
+                Some(ColumnEncodingKind::ZoneIndex(zones)) => encoding = zones.inner.map(|i| *i).unwrap_or_default(),
                 None => {
                     return Err(Error::unsupported("unknown_encoding", "a column encoding that is not known here"));
                 }

@@ -34,11 +34,11 @@ pub(super) struct Constant {
     inline: Option<Bytes>,
     rep: Option<(Compressive, u64)>,
     def: Option<(Compressive, u64)>,
-    known: OnceLock<Known>,
+    known: OnceLock<ConstantParts>,
 }
 
 /// The levels of the page, and its value.
-struct Known {
+struct ConstantParts {
     rep: Option<Vec<u16>>,
     def: Option<Vec<u16>>,
     /// With lists: the entry at which each row starts, and the end.
@@ -80,7 +80,7 @@ impl Constant {
         }
     }
 
-    async fn prepare(&self, io: &Io, data_type: &DataType) -> Result<&Known> {
+    async fn prepare(&self, io: &Io, data_type: &DataType) -> Result<&ConstantParts> {
         if let Some(known) = self.known.get() {
             return Ok(known);
         }
@@ -123,7 +123,7 @@ impl Constant {
             (None, Some(bytes)) => Some(buffer_value(bytes, data_type)?),
             (None, None) => None,
         };
-        Ok(self.known.get_or_init(|| Known { rep, def, starts, value }))
+        Ok(self.known.get_or_init(|| ConstantParts { rep, def, starts, value }))
     }
 
     fn row_starts(&self, rep: &[u16], def: Option<&[u16]>) -> Result<Vec<usize>> {
@@ -176,7 +176,7 @@ impl Constant {
     }
 }
 
-impl Known {
+impl ConstantParts {
     fn entries(&self, rows: &Range<u64>) -> Result<Range<usize>> {
         let (from, to) = (size(rows.start)?, size(rows.end)?);
         match &self.starts {

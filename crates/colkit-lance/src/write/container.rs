@@ -23,7 +23,7 @@ const PAD: [u8; 64] = [b'H'; 64];
 
 /// Where a buffer lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct BufferPlace {
     pub position: u64,
     pub size: u64,
 }
@@ -76,8 +76,8 @@ impl Output {
         Output { sink, at: 0, version, blocks: Blocks::default() }
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<Place> {
-        let place = Place { position: self.at, size: bytes.len() as u64 };
+    fn write(&mut self, bytes: &[u8]) -> Result<BufferPlace> {
+        let place = BufferPlace { position: self.at, size: bytes.len() as u64 };
         self.sink.write(bytes)?;
         self.blocks.add(bytes);
         self.at += bytes.len() as u64;
@@ -91,7 +91,7 @@ impl Output {
     }
 
     /// Writes a buffer where readers expect one.
-    pub fn buffer(&mut self, bytes: &[u8]) -> Result<Place> {
+    pub fn buffer(&mut self, bytes: &[u8]) -> Result<BufferPlace> {
         self.align()?;
         self.write(bytes)
     }
@@ -144,7 +144,7 @@ impl Output {
         mut self,
         descriptor: impl Fn(u64) -> Result<Vec<u8>>,
         columns: Vec<WrittenColumn>,
-        globals: Vec<Place>,
+        globals: Vec<BufferPlace>,
     ) -> Result<u64> {
         self.align()?;
         let start = self.at;
@@ -169,13 +169,14 @@ impl Output {
         let column_table = tail_at + tail.len() as u64;
         let mut at = metadata_at;
         for size in &sizes {
-            Place { position: at, size: *size }.list(&mut tail);
+            BufferPlace { position: at, size: *size }.list(&mut tail);
             at += size;
         }
         let global_table = tail_at + tail.len() as u64;
-        let seal_place = Place { position: start, size: seal_length };
-        let descriptor_place = Place { position: tail_at, size: first };
-        let global_places: Vec<Place> = [descriptor_place].into_iter().chain(globals).chain([seal_place]).collect();
+        let seal_place = BufferPlace { position: start, size: seal_length };
+        let descriptor_place = BufferPlace { position: tail_at, size: first };
+        let global_places: Vec<BufferPlace> =
+            [descriptor_place].into_iter().chain(globals).chain([seal_place]).collect();
         global_places.iter().for_each(|place| place.list(&mut tail));
         for position in [metadata_at, column_table, global_table] {
             tail.extend(position.to_le_bytes());
@@ -193,7 +194,7 @@ impl Output {
     }
 }
 
-impl Place {
+impl BufferPlace {
     /// Appends it as tables have it.
     fn list(self, table: &mut Vec<u8>) {
         table.extend(self.position.to_le_bytes());

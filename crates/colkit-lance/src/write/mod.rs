@@ -28,8 +28,8 @@ pub(crate) mod zones;
 
 use crate::container::Version;
 use crate::container::messages::Page;
+use crate::extensions::{self, BloomFilters, Statistics, Zones};
 use crate::schema::is_packed;
-use crate::trust::{self, BloomFilters, Statistics, Zones};
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -37,12 +37,10 @@ use arrow::record_batch::RecordBatch;
 use choice::Choice;
 use colkit_core::drive::parallel;
 use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, column_index};
-use container::{Output, PageBytes, Place, WrittenColumn};
+use container::{BufferPlace, Output, PageBytes, WrittenColumn};
 use hints::Hints;
 pub use options::{Prefer, Writing};
 use prost::Message;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use zones::{ZONE_ROWS, ZoneMap};
 
 /// A page is at least worth this much, however little memory there is.
@@ -57,7 +55,7 @@ pub(crate) struct LanceWriter {
     given: SchemaRef,
     /// As stored.
     stored: Schema,
-    columns: Vec<Column>,
+    columns: Vec<TopLevelColumn>,
     output: Output,
     version: Version,
     page_bytes: u64,
@@ -67,7 +65,7 @@ pub(crate) struct LanceWriter {
 }
 
 /// A top-level field: the rows of its next page, and the pages of its physical columns.
-struct Column {
+struct TopLevelColumn {
     field: FieldRef,
     pending: Vec<ArrayRef>,
     bytes: u64,
@@ -101,7 +99,7 @@ impl LanceWriter {
         let mut notes = Vec::new();
         let mut stored = schema::storable(&schema, version, options.types, &mut notes)?;
         // Of the file that the schema may have come from.
-        stored.metadata.retain(|key, _| !trust::is_own_key(key));
+        stored.metadata.retain(|key, _| !extensions::is_own_key(key));
         let level = options.level.map(|l| i32::try_from(l).unwrap_or(i32::MAX));
         let choice = Choice { prefer: writing.prefer, level, version, hints: Hints::default() };
         let bloom = writing.bloom.iter().map(|name| column_index(&stored, name)).collect::<Result<Vec<_>>>()?;
@@ -116,7 +114,7 @@ impl LanceWriter {
             }
             let mut leaves = Vec::new();
             collect_leaves(field, field, choice, &mut leaves)?;
-            columns.push(Column {
+            columns.push(TopLevelColumn {
                 field: field.clone(),
                 pending: Vec::new(),
                 bytes: 0,
@@ -138,20 +136,21 @@ impl LanceWriter {
     /// Encodes and writes what these columns have collected.
     fn flush(&mut self, due: &[usize]) -> Result<()> {
         for group in due.chunks(self.threads) {
-            let take = |c: &usize| {
-                let column = self.columns.get_mut(*c)?;
-                Some(Job {
+            let take = |number: &usize| {
+                let column = self.columns.get_mut(*number)?;
+                let job = Job {
                     field: column.field.clone(),
                     rows: std::mem::take(&mut column.pending),
                     leaves: column.leaves.clone(),
                     version: self.version,
-                })
+                };
+                Some((*number, job))
             };
-            let jobs: Vec<Job> = group.iter().filter_map(take).collect();
-            let encoded = encode_all(&jobs, self.threads);
+            let jobs: Vec<(usize, Job)> = group.iter().filter_map(take).collect();
+            let encoded = parallel::map(jobs, self.threads, |(number, job)| {
+                encode_field(&job).map_err(|e| e.part(format!("column {number} {:?}", job.field.name())))
+            })?;
             for (number, pages) in group.iter().zip(encoded) {
-                let name = self.stored.fields().get(*number).map(|f| f.name().clone()).unwrap_or_default();
-                let pages = pages.map_err(|e| e.part(format!("column {number} {name:?}")))?;
                 if let Some(column) = self.columns.get_mut(*number) {
                     column.write(pages, &mut self.output)?;
                 }
@@ -203,26 +202,6 @@ struct Job {
     version: Version,
 }
 
-/// Encodes several fields at once; the results are in the order of the jobs.
-fn encode_all(jobs: &[Job], threads: usize) -> Vec<Result<LeafPages>> {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::new());
-    parallel::share(threads.min(jobs.len()), || {
-        while let Some((index, job)) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            jobs.get(index).map(|job| (index, job))
-        } {
-            let pages = encode_field(job);
-            if let Ok(mut done) = done.lock() {
-                done.push((index, pages));
-            }
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_default();
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, pages)| pages).collect()
-}
-
 fn encode_field(job: &Job) -> Result<LeafPages> {
     let parts: Vec<&dyn Array> = job.rows.iter().map(AsRef::as_ref).collect();
     // Dictionaries that do not fit together, and texts beyond 2 GiB, stay pages of their own.
@@ -255,7 +234,7 @@ fn encode_field(job: &Job) -> Result<LeafPages> {
     Ok(pages)
 }
 
-impl Column {
+impl TopLevelColumn {
     /// Takes rows that make at most about a page; says whether a page is full.
     fn push(&mut self, array: ArrayRef, page_bytes: u64) -> Result<bool> {
         self.zones.push(&array)?;
@@ -329,7 +308,7 @@ impl TableWriter for LanceWriter {
         let due: Vec<usize> =
             (0..self.columns.len()).filter(|c| self.columns.get(*c).is_some_and(|c| c.rows > 0)).collect();
         self.flush(&due)?;
-        let globals = self.write_trust()?;
+        let globals = self.write_extensions()?;
         let mut columns = Vec::new();
         for column in self.columns {
             for (leaf, mut pages) in column.leaves.iter().zip(column.pages) {
@@ -345,7 +324,7 @@ impl TableWriter for LanceWriter {
         let (stored, rows, seal) = (self.stored, self.rows, globals.len() + 1);
         let descriptor = |size: u64| {
             let mut stored = stored.clone();
-            stored.metadata.insert(trust::SEAL.to_owned(), trust::seal_value(seal, size));
+            stored.metadata.insert(extensions::SEAL.to_owned(), extensions::seal_value(seal, size));
             schema::descriptor(&stored, rows)
         };
         let bytes = self.output.finish(descriptor, columns, globals)?;
@@ -355,7 +334,7 @@ impl TableWriter for LanceWriter {
 
 impl LanceWriter {
     /// Writes statistics, zone maps and bloom filters, and names them in the schema.
-    fn write_trust(&mut self) -> Result<Vec<Place>> {
+    fn write_extensions(&mut self) -> Result<Vec<BufferPlace>> {
         let (mut columns, mut all, mut blooms) = (Vec::new(), Vec::new(), Vec::new());
         for (number, column) in self.columns.iter_mut().enumerate() {
             let map = std::mem::take(&mut column.zones).finish();
@@ -363,12 +342,12 @@ impl LanceWriter {
             all.push(map.all);
             if let Some(filters) = map.bloom {
                 let filters = BloomFilters { filters: filters.into_iter().map(|f| f.0).collect() };
-                blooms.push((format!("{}{number}", trust::BLOOM), filters.encode_to_vec()));
+                blooms.push((format!("{}{number}", extensions::BLOOM), filters.encode_to_vec()));
             }
         }
         let mut buffers = vec![
-            (trust::STATISTICS.to_owned(), Statistics { columns: all }.encode_to_vec()),
-            (trust::ZONES.to_owned(), Zones { rows_per_zone: ZONE_ROWS as u64, columns }.encode_to_vec()),
+            (extensions::STATISTICS.to_owned(), Statistics { columns: all }.encode_to_vec()),
+            (extensions::ZONES.to_owned(), Zones { rows_per_zone: ZONE_ROWS as u64, columns }.encode_to_vec()),
         ];
         buffers.append(&mut blooms);
         let mut places = Vec::with_capacity(buffers.len());

@@ -32,7 +32,7 @@ pub(super) fn storable(schema: &Schema, version: Version, types: Types, notes: &
     let mut fields = Vec::with_capacity(schema.fields().len());
     for (number, field) in schema.fields().iter().enumerate() {
         let part = |e: Error| e.part(format!("column {number} {:?}", field.name()));
-        let stored = storable_field(field, &Place { version, depth: 0, in_list: false }).map_err(part)?;
+        let stored = storable_field(field, &Nesting { version, depth: 0, in_list: false }).map_err(part)?;
         if stored.data_type() != field.data_type() {
             if types == Types::Refuse {
                 let message = format!("Lance has no type {}", field.data_type());
@@ -68,7 +68,7 @@ const DEEPEST: usize = 64;
 
 /// Where a field is.
 #[derive(Clone, Copy)]
-struct Place {
+struct Nesting {
     version: Version,
     depth: usize,
     /// Whether some list is around it, of any kind.
@@ -80,28 +80,28 @@ pub(super) fn is_blob(field: &Field) -> bool {
     field.metadata().contains_key("lance-encoding:blob") && field.data_type() == &DataType::LargeBinary
 }
 
-fn storable_field(field: &FieldRef, place: &Place) -> Result<FieldRef> {
-    if place.depth > DEEPEST {
+fn storable_field(field: &FieldRef, nesting: &Nesting) -> Result<FieldRef> {
+    if nesting.depth > DEEPEST {
         return Err(refused(field.data_type(), "nested too deeply"));
     }
-    if is_blob(field) && place.in_list {
+    if is_blob(field) && nesting.in_list {
         return Err(
             refused(field.data_type(), "blobs inside of lists").hint("remove the field's metadata lance-encoding:blob")
         );
     }
     let inside = |f: &FieldRef, in_list: bool| {
-        storable_field(f, &Place { depth: place.depth + 1, in_list: place.in_list || in_list, ..*place })
+        storable_field(f, &Nesting { depth: nesting.depth + 1, in_list: nesting.in_list || in_list, ..*nesting })
     };
     let data_type = match field.data_type() {
         DataType::Struct(members) if is_packed(field.metadata()) => {
             let packed: Vec<FieldRef> = members.iter().map(|m| inside(m, true)).collect::<Result<_>>()?;
-            if packed.is_empty() || packed.iter().any(|m| !packs(m.data_type(), place.version)) {
+            if packed.is_empty() || packed.iter().any(|m| !packs(m.data_type(), nesting.version)) {
                 return Err(refused(field.data_type(), "a packed struct of such members")
                     .hint("members need a width of whole bytes, or file version 2.2 also text and binary"));
             }
             DataType::Struct(packed.into())
         }
-        DataType::Struct(members) if members.is_empty() && place.depth > 0 => {
+        DataType::Struct(members) if members.is_empty() && nesting.depth > 0 => {
             return Err(refused(field.data_type(), "a struct without members inside another field"));
         }
         DataType::Struct(members) => DataType::Struct(members.iter().map(|m| inside(m, false)).collect::<Result<_>>()?),
@@ -110,15 +110,15 @@ fn storable_field(field: &FieldRef, place: &Place) -> Result<FieldRef> {
         DataType::ListView(f) => DataType::List(inside(f, true)?),
         DataType::LargeListView(f) => DataType::LargeList(inside(f, true)?),
         DataType::Map(entries, sorted) => {
-            needs_2_2(field.data_type(), place)?;
+            needs_2_2(field.data_type(), nesting)?;
             if *sorted {
                 return Err(refused(field.data_type(), "Lance has no maps with sorted keys"));
             }
             DataType::Map(inside(entries, true)?, false)
         }
         DataType::FixedSizeList(item, n) if matches!(item.data_type(), DataType::Struct(_)) => {
-            needs_2_2(field.data_type(), place)?;
-            if place.in_list || has_list(item.data_type()) || *n < 1 {
+            needs_2_2(field.data_type(), nesting)?;
+            if nesting.in_list || has_list(item.data_type()) || *n < 1 {
                 return Err(refused(field.data_type(), "lists around or inside of fixed-size lists of structs"));
             }
             DataType::FixedSizeList(inside(item, true)?, *n)
@@ -134,8 +134,8 @@ fn storable_field(field: &FieldRef, place: &Place) -> Result<FieldRef> {
     Ok(Arc::new(field.as_ref().clone().with_data_type(data_type)))
 }
 
-fn needs_2_2(data_type: &DataType, place: &Place) -> Result<()> {
-    match place.version {
+fn needs_2_2(data_type: &DataType, nesting: &Nesting) -> Result<()> {
+    match nesting.version {
         Version::V2_2 | Version::V2_3 => Ok(()),
         Version::V2_0 | Version::V2_1 => {
             Err(refused(data_type, "this type needs file version 2.2").hint("ask for it with --lance-version 2.2"))

@@ -5,7 +5,7 @@
 
 use super::bounds::{BOUND_BYTES, Bounds, above, below};
 use crate::bloom::{self, Filter};
-use crate::trust::{Bound, ColumnZones, PageZone, Zone};
+use crate::extensions::{Bound, ColumnZones, PageZone, Zone};
 use arrow::array::{Array, ArrayRef};
 use colkit_core::{Result, Value};
 

@@ -216,24 +216,16 @@ fn says_no_more(text: &str, data_type: &DataType) -> bool {
 
 /// What is written of values in a cell of text; nothing is null.
 fn written(array: &ArrayRef) -> Result<StringArray> {
+    if array.data_type().is_nested() {
+        return Ok(cast(&json::texts(array)?, &DataType::Utf8)?.as_string::<i32>().clone());
+    }
     let format = FormatOptions::new().with_display_error(false);
-    let nested = array.data_type().is_nested();
-    let encode = if nested { Some(json::encoder(array)?) } else { None };
-    let formatter = if nested { None } else { Some(ArrayFormatter::try_new(array, &format)?) };
+    let formatter = ArrayFormatter::try_new(array, &format)?;
     let cell = |row: usize| -> Result<Option<String>> {
         if array.is_null(row) {
             return Ok(None);
         }
-        let text = match (&encode, &formatter) {
-            (Some(encode), _) => {
-                let mut out = Vec::new();
-                encode(row, &mut out)?;
-                String::from_utf8_lossy(&out).into_owned()
-            }
-            (None, Some(formatter)) => formatter.value(row).try_to_string()?,
-            (None, None) => String::new(),
-        };
-        Ok(Some(text).filter(|t| !t.is_empty()))
+        Ok(Some(formatter.value(row).try_to_string()?).filter(|t| !t.is_empty()))
     };
     (0..array.len()).map(cell).collect()
 }

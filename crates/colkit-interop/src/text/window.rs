@@ -3,14 +3,14 @@
 //! Every byte is asked for once. A record longer than a chunk makes the window grow, each time by as much as is there
 //! already, so that starting over on it costs no more than twice its length.
 
-use super::place::{Place, lines};
-use bytes::Bytes;
-use colkit_core::{ByteRange, Error, Result, Step};
+use super::excerpt::{Excerpt, lines};
+use colkit_core::coroutine::Io;
+use colkit_core::{ByteRange, Error, Result};
 
 /// The window grows by no more than this at a time, which keeps positions in it within 31 bits.
 const GROWTH: u64 = 256 << 20;
 
-pub(crate) struct Window {
+pub(super) struct Window {
     bytes: Vec<u8>,
     /// Bytes used already; dropped when more arrive.
     used: usize,
@@ -31,12 +31,15 @@ impl Window {
         Window { bytes: Vec::new(), used: 0, valid: 0, offset: 0, line: 1, size, chunk, encoding_code }
     }
 
-    /// Takes in the bytes that were asked for.
-    pub fn accept(&mut self, more: &Bytes) -> Result<()> {
+    /// Fetches the bytes that follow.
+    pub async fn grow(&mut self, io: &Io) -> Result<()> {
+        let more = self.chunk.max(self.rest().len() as u64).min(GROWTH);
+        let end = self.end();
+        let more = io.read_one(ByteRange::between(end, end.saturating_add(more).min(self.size))).await?;
         self.bytes.drain(..self.used);
         self.valid = self.valid.saturating_sub(self.used);
         self.used = 0;
-        self.bytes.extend_from_slice(more);
+        self.bytes.extend_from_slice(&more);
         self.check_encoding()
     }
 
@@ -57,21 +60,20 @@ impl Window {
         } else {
             (format!("byte {found:#04x} is not UTF-8 here"), "if the file is Latin-1: iconv -f LATIN1 -t UTF-8")
         };
-        let place = self.place();
+        let line = self.excerpt().line_of(self.valid);
         Err(Error::corrupt(self.encoding_code, message)
             .at(self.offset + self.valid as u64)
-            .part(format!("line {}", place.line_of(self.valid)))
+            .part(format!("line {line}"))
             .hint(hint))
     }
 
-    /// The bytes not used yet.
-    pub fn rest(&self) -> &[u8] {
+    fn rest(&self) -> &[u8] {
         self.bytes.get(self.used..).unwrap_or_default()
     }
 
-    /// Where [`Window::rest`] lies in the file.
-    pub fn place(&self) -> Place<'_> {
-        Place { bytes: self.rest(), offset: self.offset, line: self.line }
+    /// The bytes not used yet, and where they lie.
+    pub fn excerpt(&self) -> Excerpt<'_> {
+        Excerpt { bytes: self.rest(), offset: self.offset, line: self.line }
     }
 
     /// Whether the rest reaches to the end of the file.
@@ -89,11 +91,5 @@ impl Window {
         self.line += lines(self.rest().get(..count).unwrap_or_default());
         self.used += count;
         self.offset += count as u64;
-    }
-
-    /// Asks for the bytes that follow.
-    pub fn need<T>(&self) -> Step<T> {
-        let more = self.chunk.max(self.rest().len() as u64).min(GROWTH);
-        Step::Need(vec![ByteRange::between(self.end(), self.end().saturating_add(more).min(self.size))])
     }
 }

@@ -3,10 +3,10 @@
 use crate::bloom::{self, Filter};
 use crate::coroutine::Io;
 use crate::describe;
+use crate::extensions::{self, Checksums, Statistics, Zone, Zones};
 use crate::read::{LanceFile, Pieces};
 use crate::rows::Rows;
 use crate::schema::Node;
-use crate::trust::{self, Checksums, Statistics, Zone, Zones};
 use crate::write::zones::Summary;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::Schema;
@@ -27,10 +27,10 @@ pub(crate) async fn checksums(file: &Arc<LanceFile>, io: &Io) -> Result<Coverage
         }
         return Ok(Coverage::All);
     }
-    if let Some(old) = trust::load::<Checksums>(container, io, &file.fields.own, trust::CHECKSUMS).await? {
+    if let Some(old) = extensions::load::<Checksums>(container, io, &file.fields.own, extensions::CHECKSUMS).await? {
         let owners = describe::owners(&file.fields.roots);
         let names = owners.into_iter().map(|(column, (path, _))| (column, path)).collect();
-        trust::verify(container, io, &old, &names).await?;
+        extensions::verify(container, io, &old, &names).await?;
         return Ok(Coverage::Parts("the pages of every column, not the metadata".into()));
     }
     Ok(Coverage::None)
@@ -42,21 +42,21 @@ const PIECE_BYTES: u64 = 8 << 20;
 /// Compares statistics, zone maps and bloom filters with all values.
 pub(crate) async fn statistics(file: &Arc<LanceFile>, io: &Io) -> Result<()> {
     let own = &file.fields.own;
-    let stated = trust::load::<Statistics>(&file.container, io, own, trust::STATISTICS).await?;
+    let stated = extensions::load::<Statistics>(&file.container, io, own, extensions::STATISTICS).await?;
     let zones = file.zones(io).await?;
     if stated.is_none() && zones.is_none() {
         return Ok(());
     }
     for (number, node) in file.fields.roots.iter().enumerate() {
         let all = stated.as_ref().and_then(|s| s.columns.get(number));
-        let column = Column { file, io, number, all, zones: zones.as_deref() };
-        column.prove(node).await.map_err(|e| e.part(format!("column {:?}", node.field.name())))?;
+        let column = StatedColumn { file, io, number, all, zones: zones.as_deref() };
+        column.check(node).await.map_err(|e| e.part(format!("column {:?}", node.field.name())))?;
     }
     Ok(())
 }
 
 /// A top-level column, and what is said about it.
-struct Column<'a> {
+struct StatedColumn<'a> {
     file: &'a Arc<LanceFile>,
     io: &'a Io,
     number: usize,
@@ -77,8 +77,8 @@ impl Stretch {
     }
 }
 
-impl Column<'_> {
-    async fn prove(&self, node: &Node) -> Result<()> {
+impl StatedColumn<'_> {
+    async fn check(&self, node: &Node) -> Result<()> {
         let rows = self.file.fields.rows;
         let schema = Arc::new(Schema::new(vec![node.field.clone()]));
         let (file, node) = (self.file.clone(), Arc::new(node.clone()));

@@ -1,11 +1,10 @@
 //! From a position in a buffer to what a person can find: line, column, byte offset.
 
-use super::tokens::Fault;
 use colkit_core::Error;
 
-/// Where a buffer lies in the file. Lines are only counted when somebody asks.
+/// A part of a file's text. Lines are only counted when somebody asks.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Excerpt<'a> {
     pub bytes: &'a [u8],
     /// The file's offset of the first byte.
     pub offset: u64,
@@ -13,14 +12,35 @@ pub(crate) struct Place<'a> {
     pub line: u64,
 }
 
-impl Place<'_> {
+/// Something wrong at a position of an excerpt.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub at: usize,
+    /// The position of the column, if it is one column's fault.
+    pub column: Option<usize>,
+    pub error: Error,
+}
+
+pub(crate) type Parsed<T> = Result<T, Fault>;
+
+impl Fault {
+    pub fn new(at: usize, error: Error) -> Self {
+        Fault { at, column: None, error }
+    }
+
+    pub fn in_column(self, column: usize) -> Self {
+        Fault { column: Some(column), ..self }
+    }
+}
+
+impl Excerpt<'_> {
     /// The line of a position.
     pub fn line_of(&self, at: usize) -> u64 {
         self.line + lines(self.bytes.get(..at).unwrap_or(self.bytes))
     }
 
     /// The error, with where it is. `name` is the column's, by its position.
-    pub(super) fn locate<'n>(&self, fault: Fault, name: impl Fn(usize) -> Option<&'n str>) -> Error {
+    pub fn locate<'n>(&self, fault: Fault, name: impl Fn(usize) -> Option<&'n str>) -> Error {
         let line = self.line_of(fault.at);
         let part = match fault.column {
             None => format!("line {line}"),
@@ -31,7 +51,7 @@ impl Place<'_> {
 }
 
 /// A column as messages call it: by number, counted from 1, and by name.
-pub(super) fn column_label(column: usize, name: Option<&str>) -> String {
+pub(crate) fn column_label(column: usize, name: Option<&str>) -> String {
     match name {
         Some(name) => format!("column {} ({name:?})", column + 1),
         None => format!("column {}", column + 1),
@@ -39,6 +59,6 @@ pub(super) fn column_label(column: usize, name: Option<&str>) -> String {
 }
 
 /// The number of line feeds.
-pub(super) fn lines(bytes: &[u8]) -> u64 {
+pub(crate) fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }

@@ -15,6 +15,7 @@
 
 use crate::container::{Container, bad_metadata, inside};
 use crate::coroutine::Io;
+use crate::seal::bad_checksum;
 use arrow::datatypes::DataType;
 use bytes::Bytes;
 use colkit_core::{ByteRange, ColumnStatistics, Error, Result, Value};
@@ -239,11 +240,6 @@ pub(crate) async fn load<M: Message + Default>(
     M::decode(bytes).map(Some).map_err(|e| bad_metadata(key, e).at(range.start()))
 }
 
-fn changed(range: ByteRange) -> Error {
-    let message = format!("the {} bytes differ from what was written: their checksum is another", range.len());
-    Error::corrupt("bad_checksum", message).at(range.start())
-}
-
 /// Compares every page buffer with its checksum, in files without a seal. `names` says what the columns are called.
 pub(crate) async fn verify(
     container: &Container,
@@ -262,7 +258,7 @@ pub(crate) async fn verify(
         for (index, blob) in expected.blobs.iter().enumerate() {
             let range = inside(blob.position, blob.size, container.size())?;
             if crc32fast::hash(&io.read_one(range).await?) != blob.crc32 {
-                return Err(changed(range).part(format!("{name}: value {index} outside of its pages")));
+                return Err(bad_checksum(range).part(format!("{name}: value {index} outside of its pages")));
             }
         }
         let mut expected = expected.crc32.iter();
@@ -271,7 +267,7 @@ pub(crate) async fn verify(
                 let part = || format!("{name}: page {page}: buffer {index}");
                 let found = crc32fast::hash(&io.read_one(*range).await?);
                 if expected.next() != Some(&found) {
-                    return Err(changed(*range).part(part()));
+                    return Err(bad_checksum(*range).part(part()));
                 }
             }
         }
