@@ -12,6 +12,7 @@
     reason = "test code"
 )]
 
+mod golden;
 mod handmade;
 mod hostile;
 mod random;
