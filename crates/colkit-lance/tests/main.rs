@@ -13,6 +13,7 @@
 )]
 
 mod extensions;
+mod golden;
 mod handmade;
 mod hostile;
 mod random;

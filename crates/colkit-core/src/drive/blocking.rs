@@ -1,5 +1,7 @@
-//! The blocking driver: positioned reads and threads, no async runtime. With one thread, nothing is spawned.
+//! The blocking driver: positioned reads and threads, no async runtime. With one thread, or without the feature `threads`,
+//! nothing is spawned.
 
+use super::allowed;
 use super::take::Taking;
 use crate::plan::{Planned, ReadPlan};
 use crate::source::check_lengths;
@@ -44,6 +46,7 @@ pub fn scan(table: Arc<dyn Table>, source: Arc<dyn Source>, scan: &Scan, threads
     let planned = Planned::new(&plan, &splits);
     let wanted: Vec<ByteRange> = splits.iter().flat_map(|s| s.ranges.iter().copied()).collect();
     let source = source.for_ranges(&wanted).unwrap_or(source);
+    let threads = allowed(threads);
     let ahead = if threads <= 1 { Ahead::NOT } else { Ahead::THREADS };
     let batches = Batches::new(Scanner::new(table, plan, splits, ahead, most), source, threads)?;
     Ok(Batches { planned, ..batches })
@@ -76,7 +79,7 @@ pub fn take(
     let mut taking = Taking::new(table.as_ref(), rows, limits)?;
     let scan = Scan { memory: limits.memory, ..Scan::of(projection.clone()) };
     let columns = projection.resolve(&table.schema())?.len();
-    let threads = if rows.len().saturating_mul(columns) < MANY_VALUES { 1 } else { threads.min(columns) };
+    let threads = if rows.len().saturating_mul(columns) < MANY_VALUES { 1 } else { allowed(threads).min(columns) };
     let ahead = if threads <= 1 { Ahead::NOT } else { Ahead::THREADS };
     let scanner = Scanner::of_rows(table, &scan, taking.rows(), ahead, u64::MAX)?;
     let batches = Batches::new(scanner, source, threads)?;

@@ -4,7 +4,7 @@
 //! not to. What it would have done right, fetching the next wanted bytes while the last are being decoded, is done by asking
 //! for exactly those, as soon as a read has shown that the file is not in the page cache.
 
-use crate::source::{FileSource, ask_ahead};
+use super::file::{FileSource, ask_ahead};
 use crate::{ByteRange, Result, Source};
 use bytes::Bytes;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ const BLOCK: u64 = 1 << 20;
 const CACHED_CALL: Duration = Duration::from_micros(60);
 const CACHED_MIB: Duration = Duration::from_micros(500);
 
-pub(crate) struct SparseFile {
+pub(super) struct SparseFile {
     /// The file without read-ahead.
     file: FileSource,
     /// What is wanted, sorted and apart from each other.
@@ -60,7 +60,7 @@ impl SparseFile {
                 at = block_end;
             }
         }
-        ask_ahead(self.file.file(), &next);
+        ask_ahead(&self.file.file, &next);
     }
 
     fn timed<T>(&self, calls: usize, bytes: u64, read: impl FnOnce() -> Result<T>) -> Result<T> {
