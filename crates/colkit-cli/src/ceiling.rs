@@ -1,7 +1,7 @@
 //! `--memory` as a ceiling: an allocator that counts what it hands out.
 //!
 //! Readers check what they are about to reserve, and between their steps they look at what is in use
-//! ([`colkit::memory`]). Whatever gets past both, an allocation that would go far beyond the ceiling, ends the command
+//! ([`colkit::core::memory`]). Whatever gets past both, an allocation that would go far beyond the ceiling, ends the command
 //! here with the same message. It cannot become an error: an allocator must not unwind, and refusing would abort.
 //!
 //! Memory of C libraries (zstd, xz, libdeflate) and the stacks of threads are not counted; readers bound what they let
@@ -42,7 +42,7 @@ fn in_use() -> u64 {
 pub fn set(memory: u64, last_words: String) {
     if LAST_WORDS.set(last_words).is_ok() {
         let ceiling = memory.saturating_add(PROGRAM);
-        colkit::memory::set_ceiling(in_use, ceiling);
+        colkit::core::memory::set_ceiling(in_use, ceiling);
         let most = ceiling.saturating_add(ceiling / 4);
         MOST.store(i64::try_from(most).unwrap_or(i64::MAX), Ordering::Relaxed);
     }

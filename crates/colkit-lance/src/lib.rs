@@ -32,4 +32,4 @@ pub use describe::{ColumnSummary, PageEntry};
 pub use format::Lance;
 pub use rows::Rows;
 pub use table::LanceTable;
-pub use write::{Prefer, Writing};
+pub use write::{LanceWriteOptions, Prefer};

@@ -1,6 +1,7 @@
 //! SQL over columnar files: colkit's formats as tables of [DataFusion](datafusion).
 //!
 //! ```text
+//! query       one query, in a session of its own
 //! session     sessions that know our formats and stores; names of files as tables
 //! statements  from text to statements, within limits
 //! table       the files behind a name
@@ -18,7 +19,7 @@
 //! explain     what a query planned to read and what it read
 //! ```
 //!
-//! [`ColkitSession::with_colkit`] adds all of this to anybody's `SessionContext`; [`Sessions`] starts one with memory limit,
+//! [`query`] runs one query. [`ColkitSession::with_colkit`] adds all of this to anybody's `SessionContext`; [`Sessions`] starts one with memory limit,
 //! spilling and stores by URL.
 
 #![forbid(unsafe_code)]
@@ -34,6 +35,7 @@ mod literals;
 mod metrics;
 mod opener;
 mod prune;
+mod query;
 mod session;
 mod source;
 mod statements;
@@ -48,6 +50,7 @@ pub use explain::{TableRead, explain};
 pub use files::files_of;
 pub use format::ColkitFormat;
 pub use literals::approximate_numbers;
+pub use query::query;
 pub use session::{ColkitSession, Sessions};
 pub use source::ColkitSource;
 pub use statements::{STACK_BYTES, statements};

@@ -9,8 +9,8 @@ use colkit::arrow::array::{Array, ArrayRef, StringArray, StringBuilder};
 use colkit::arrow::compute::cast;
 use colkit::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::json::encoder;
-use colkit::plan::batch_of;
+use colkit::core::json::encoder;
+use colkit::core::plan::batch_of;
 use colkit::{Error, Format, Nulls, Registry, Result, Sink, TableWriter, TextReading, Types, WriteOptions};
 use std::sync::Arc;
 

@@ -12,8 +12,8 @@ use colkit::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int
 use colkit::arrow::datatypes::{DataType, Field, Schema};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::{
-    Conversion, DiffOptions, Error, Existing, Format, Input, Opening, Projection, Registry, Result, Scan, TextReading,
-    WriteOptions, check_target, create, type_name,
+    Conversion, DiffOptions, Error, Existing, Format, Input, OpenOptions, Registry, Result, TextReading, WriteOptions,
+    check_target, create, type_name,
 };
 use serde_json::json;
 use std::io::Write;
@@ -126,7 +126,7 @@ fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, existing: Exist
     talk.say(&format!("\n{}", format.name()))?;
     talk.command(&format!("colkit convert {from} {to}"))?;
     let source = Input::path(sample)?;
-    let conversion = Conversion { inputs: vec![source.clone()], ..Conversion::default() };
+    let conversion = Conversion::new([source.clone()]);
     let prepared = conversion.prepare(format.clone())?;
     let changed = changed_types(&full_schema(), prepared.schema());
     let sink = create(&file, [sample], existing)?;
@@ -138,15 +138,15 @@ fn visit(format: &Arc<dyn Format>, folder: &Path, sample: &Path, existing: Exist
     }
     talk.command(&format!("colkit cat {to} --columns quantity,note --explain"))?;
     let input = Input::path(&file)?;
-    let opened = Opening::default().open(&input)?;
-    for batch in opened.scan(&Scan::of(Projection::named(&opened.schema(), ["quantity", "note"])?))? {
+    let opened = OpenOptions::new().open_input(&input)?;
+    for batch in opened.scan().columns(["quantity", "note"]).batches()? {
         batch?;
     }
     let pruned = input.read_count().bytes;
     let read = format!("{} of {} bytes", count(pruned), count(input.size()));
     talk.say(&format!("  reads {read} ({})", share(pruned, input.size())))?;
     talk.command(&format!("colkit diff {from} {to}"))?;
-    let difference = colkit::diff(&source, &input, &Opening::default(), &DiffOptions::default())?;
+    let difference = colkit::diff(&source, &input, &OpenOptions::new(), &DiffOptions::default())?;
     let equal = difference.is_equal() && difference.compared_rows == summary.rows;
     talk.say(if equal { "  equal, value by value" } else { "  DIFFERENT" })?;
     Ok(Stop { format: format.name(), changed, bytes: input.size(), pruned, equal, file })

@@ -95,6 +95,6 @@ impl TableWriter for IpcWriter {
                 out.into_inner()?
             }
         };
-        Ok(WriteSummary { rows: self.rows, bytes: sink.commit()?, notes: Vec::new() })
+        Ok(WriteSummary::new(self.rows, sink.commit()?, Vec::new()))
     }
 }
