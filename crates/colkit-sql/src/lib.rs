@@ -19,8 +19,8 @@
 //! explain     what a query planned to read and what it read
 //! ```
 //!
-//! [`query`] runs one query. [`ColkitSession::with_colkit`] adds all of this to anybody's `SessionContext`; [`Sessions`] starts one with memory limit,
-//! spilling and stores by URL.
+//! [`query()`] runs one query. [`ColkitSession::with_colkit`] adds all of this to anybody's `SessionContext`; [`Sessions`]
+//! starts one with memory limit, spilling and stores by URL.
 
 #![forbid(unsafe_code)]
 

@@ -154,16 +154,12 @@ enum FilterKind {
 impl Filter {
     /// All of these as one predicate on a table with this schema; `None` if there are none.
     pub(crate) fn all(filters: &[Filter], schema: &Schema) -> Result<Option<Predicate>> {
-        let mut predicates = filters.iter().map(|filter| match &filter.0 {
+        let predicates = filters.iter().map(|filter| match &filter.0 {
             FilterKind::Text(text) => Predicate::parse(text, schema),
             FilterKind::Predicate(predicate) => Ok(predicate.clone()),
         });
-        let Some(first) = predicates.next().transpose()? else { return Ok(None) };
-        let mut all = vec![first];
-        for predicate in predicates {
-            all.push(predicate?);
-        }
-        Ok(if all.len() == 1 { all.pop() } else { Some(Predicate::And(all)) })
+        let mut all = predicates.collect::<Result<Vec<_>>>()?;
+        Ok(if all.len() > 1 { Some(Predicate::And(all)) } else { all.pop() })
     }
 }
 

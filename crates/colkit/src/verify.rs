@@ -34,6 +34,11 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// The verdict on a file that cannot even be looked at.
+    pub fn unreadable(file: impl Into<String>, error: Error) -> Self {
+        Verdict { file: file.into(), errors: vec![error], ..Self::default() }
+    }
+
     /// Whether nothing is wrong.
     pub fn is_valid(&self) -> bool {
         self.errors.is_empty()

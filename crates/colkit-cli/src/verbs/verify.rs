@@ -15,7 +15,7 @@ pub fn run(args: &VerifyArgs, io: &mut Io) -> Result<Outcome> {
     let mut outcome = Outcome::Yes;
     for file in &args.files {
         let verdict = match input(file, io) {
-            Err(error) => Verdict { file: file.display().to_string(), errors: vec![error], ..Verdict::default() },
+            Err(error) => Verdict::unreadable(file.display().to_string(), error),
             Ok(input) => {
                 let _progress = Progress::watch(io, "verifying", std::slice::from_ref(&input), input.size());
                 colkit::verify(&input, &options, args.reading.memory)
