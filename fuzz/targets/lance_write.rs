@@ -7,19 +7,17 @@ use colkit_core::{Format, MemorySink, Projection, Source, WriteOptions};
 use colkit_fuzz::batch::Feed;
 use colkit_fuzz::read;
 use colkit_lance::container::Version;
-use colkit_lance::{Lance, Prefer, Writing};
+use colkit_lance::{Lance, LanceWriteOptions, Prefer};
 
 libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
     let mut feed = Feed(data);
     let how = feed.byte();
-    let writing = Writing {
-        prefer: [Prefer::Balance, Prefer::Size, Prefer::Speed, Prefer::RandomAccess][usize::from(how & 3)],
-        version: [None, Some(Version::V2_0), Some(Version::V2_1), Some(Version::V2_2)][usize::from(how >> 2 & 3)],
-        page_bytes: if how & 16 == 0 { 8 << 20 } else { 256 },
-        ..Writing::default()
-    };
+    let mut writing = LanceWriteOptions::new()
+        .with_prefer([Prefer::Balance, Prefer::Size, Prefer::Speed, Prefer::RandomAccess][usize::from(how & 3)])
+        .with_page_bytes(if how & 16 == 0 { 8 << 20 } else { 256 });
+    writing.version = [None, Some(Version::V2_0), Some(Version::V2_1), Some(Version::V2_2)][usize::from(how >> 2 & 3)];
     let batch = feed.batch();
-    let format = Lance::default().writing(writing);
+    let format = Lance::default().with_write_options(writing);
     let sink = MemorySink::new();
     let options = WriteOptions { threads: 1, ..WriteOptions::default() };
     let Ok(mut writer) = format.writer(batch.schema(), Box::new(sink.clone()), &options) else { return };

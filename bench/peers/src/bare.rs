@@ -6,8 +6,9 @@
 use crate::contest::{Contest, Job, Result};
 use arrow::array::{ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, RecordBatch, StringArray};
 use bytes::Bytes;
-use colkit::drive::parallel;
-use colkit::{Format, MemorySink, ReadOptions, RegionKind, Registry, Scan, TableFile, TextReading, WriteOptions};
+use colkit::core::drive::parallel;
+use colkit::core::{ReadOptions, Scan};
+use colkit::{Format, MemorySink, RegionKind, Registry, TableFile, TextReading, WriteOptions};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::sync::Arc;

@@ -4,9 +4,9 @@ use crate::answer::Answer;
 use crate::contest::Result;
 use crate::reading::{Open, Range, Reader};
 use arrow::array::RecordBatch;
-use colkit::lance::{Lance, Prefer, Writing};
-use colkit::{FileSink, FileSource, Format, MappedSource, Op, Predicate, Projection, ReadOptions, Scan, Source};
-use colkit::{TableFile, Value, WriteOptions};
+use colkit::lance::{Lance, LanceWriteOptions, Prefer};
+use colkit::core::{Projection, ReadOptions, Scan};
+use colkit::{FileSink, FileSource, Format, MappedSource, Op, Predicate, Source, TableFile, Value, WriteOptions};
 use std::sync::Arc;
 
 pub struct Ours {
@@ -25,8 +25,11 @@ impl Reader for Ours {
     }
 
     fn open(&self, path: &str) -> Result<Box<dyn Open>> {
-        let source: Arc<dyn Source> =
-            if self.mapped { Arc::new(MappedSource::open(path)?) } else { Arc::new(FileSource::open(path)?) };
+        let source: Arc<dyn Source> = match self.mapped {
+            // SAFETY: the files of a benchmark do not change while it runs.
+            true => Arc::new(unsafe { MappedSource::open(path) }?),
+            false => Arc::new(FileSource::open(path)?),
+        };
         Ok(Box::new(TableFile::open(Arc::new(Lance::new()), source, &ReadOptions::default())?))
     }
 }
@@ -58,7 +61,7 @@ impl Open for TableFile {
 /// Writes a Lance file, as colkit does by default or as preferred.
 pub fn write(path: &str, batches: &[RecordBatch], prefer: Prefer) -> Result<()> {
     let schema = batches.first().ok_or("no batch")?.schema();
-    let format = Lance::new().writing(Writing { prefer, ..Writing::default() });
+    let format = Lance::new().with_write_options(LanceWriteOptions::new().with_prefer(prefer));
     let mut writer = format.writer(schema, Box::new(FileSink::replace(path)?), &WriteOptions::default())?;
     for batch in batches {
         writer.write(batch)?;

@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use colkit::at1::{Aim, Effort, PackOptions, RestoreOptions, pack, restore_with};
-use colkit::{Conversion, FileSink, FileSource, Input, Limits, Projection, Registry, Scan, TextReading};
+use colkit::{Conversion, CreateOptions, FileSource, Input, Limits};
 use serde_json::json;
 use std::io::{Read, Write};
 
@@ -44,10 +44,8 @@ fn csv(bench: &Bench, contest: &mut Contest) -> Result<()> {
 }
 
 fn convert(from: &str, to: &str, format: &str) -> Result<()> {
-    let registry = Registry::default();
-    let target = registry.named(format, &TextReading::default())?;
-    let prepared = Conversion { inputs: vec![Input::path(from)?], ..Conversion::default() }.prepare(target)?;
-    prepared.write(Box::new(FileSink::replace(to)?))?;
+    let options = CreateOptions::new().with_format(format).with_overwrite(true);
+    Conversion::new([Input::path(from)?]).create_options(options).write_to(to)?;
     Ok(())
 }
 
@@ -56,9 +54,8 @@ fn some_columns(path: &str) -> Result<Vec<RecordBatch>> {
     let file = colkit::open(path)?;
     let names =
         [("id", DataType::Int64), ("price", DataType::Float64), ("user", DataType::Utf8), ("hex", DataType::Utf8)];
-    let projection = Projection::named(&file.schema(), names.iter().map(|(n, _)| *n))?;
     let mut batches = Vec::new();
-    for batch in file.scan(&Scan::of(projection))? {
+    for batch in file.scan().columns(names.iter().map(|(n, _)| *n)).batches()? {
         let batch = batch?;
         let columns = names.iter().zip(batch.columns()).map(|((n, t), c)| Ok((*n, cast(c, t)?, true)));
         batches.push(RecordBatch::try_from_iter_with_nullable(columns.collect::<Result<Vec<_>>>()?)?);
@@ -200,11 +197,8 @@ fn queries(bench: &Bench, contest: &mut Contest) -> Result<()> {
             let (path, condition) = (path.to_owned(), condition.clone());
             Entry::new(label, move |_| {
                 let file = colkit::open(&path)?;
-                let predicate = Some(colkit::Predicate::parse(&condition, &file.schema())?.bind(&file.schema())?);
-                let projection = Projection::named(&file.schema(), columns)?;
-                let scan = Scan { projection, predicate, ..Scan::default() };
-                let batches = file.scan(&scan)?.collect::<colkit::Result<Vec<_>>>()?;
-                Ok(Answer::Arrow59(batches))
+                let batches = file.scan().columns(columns).filter(&condition).batches()?;
+                Ok(Answer::Arrow59(batches.collect::<std::result::Result<_, _>>()?))
             })
         };
         let mut entries = vec![ours("colkit", &packed), ours("colkit on the CSV", &source)];

@@ -1,6 +1,6 @@
 //! Enforces `--memory`: a global allocator that counts allocated bytes.
 //!
-//! Readers check before they allocate, and compare current usage with the limit between steps ([`colkit::memory`]). An
+//! Readers check before they allocate, and compare current usage with the limit between steps ([`colkit::core::memory`]). An
 //! allocation that gets past both and would far exceed the limit ends the command here, with the same message. It cannot
 //! become an error: an allocator must not unwind, and returning null would abort.
 //!
@@ -41,7 +41,7 @@ fn in_use() -> u64 {
 pub fn set(memory: u64, last_words: String) {
     if LAST_WORDS.set(last_words).is_ok() {
         let ceiling = memory.saturating_add(PROGRAM);
-        colkit::memory::set_ceiling(in_use, ceiling);
+        colkit::core::memory::set_ceiling(in_use, ceiling);
         let most = ceiling.saturating_add(ceiling / 4);
         MOST.store(i64::try_from(most).unwrap_or(i64::MAX), Ordering::Relaxed);
     }

@@ -76,7 +76,7 @@ fn text(e: &Error, json: bool, label: &str) -> String {
 
 /// The message for when memory is used up, formatted in advance.
 pub fn too_little_memory(memory: u64, json: bool) -> String {
-    let error = Error::limit("this", "far more memory", format!("{memory} bytes")).hint(colkit::memory::HINT);
+    let error = Error::limit("this", "far more memory", format!("{memory} bytes")).hint(colkit::core::memory::HINT);
     text(&error, json, "error:")
 }
 

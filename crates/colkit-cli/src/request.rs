@@ -2,10 +2,7 @@
 
 use crate::Io;
 use crate::args::{ColumnArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, TypesArg};
-use colkit::cells::Inference;
-use colkit::{
-    ColumnName, Error, Existing, Input, Nulls, OpenFile, Opening, ReadOptions, Registry, Result, TextReading, Types,
-};
+use colkit::{ColumnName, Error, Existing, Inference, Input, Nulls, OpenFile, OpenOptions, Result, TextReading, Types};
 use std::path::{Path, PathBuf};
 
 /// The name of stdin in messages.
@@ -13,36 +10,33 @@ const STDIN_NAME: &str = "standard input";
 
 impl ReadingArgs {
     /// How to open files.
-    pub fn opening(&self) -> Result<Opening> {
+    pub fn open_options(&self) -> Result<OpenOptions> {
         let types = match &self.schema {
             None => Vec::new(),
             Some(list) => TextReading::parse_types(list)?,
         };
         let inference = Inference { null_words: self.null_values.clone(), ..Inference::full() };
-        let opening = Opening {
-            registry: Registry::default(),
-            from: self.from.clone(),
-            text: TextReading {
-                delimiter: self.delimiter,
-                header: !self.no_header,
-                types,
-                inference,
-                pad_short_rows: self.pad_short_rows,
-                rename_duplicates: self.rename_duplicates,
-                ..TextReading::default()
-            },
-            read: ReadOptions {
-                limits: self.limits.with_memory(self.memory),
-                prefetch: 0,
-                checksums: !self.no_checksums,
-            },
-            threads: self.thread_count(),
+        let text = TextReading {
+            delimiter: self.delimiter,
+            header: !self.no_header,
+            types,
+            inference,
+            pad_short_rows: self.pad_short_rows,
+            rename_duplicates: self.rename_duplicates,
+            ..TextReading::default()
         };
-        // An unknown format is a usage error, even if the file does not exist.
-        if let Some(name) = &opening.from {
-            opening.registry.named(name, &opening.text)?;
-        }
-        Ok(opening)
+        let options = OpenOptions::new()
+            .with_limits(self.limits.with_memory(self.memory))
+            .with_checksums(!self.no_checksums)
+            .with_threads(self.thread_count());
+        Ok(match &self.from {
+            None => options.with_text(text),
+            Some(name) => {
+                // An unknown format is a usage error, even if the file does not exist.
+                options.registry().named(name, &text)?;
+                options.with_text(text).with_format(name)
+            }
+        })
     }
 
     /// How many threads to use.
@@ -52,7 +46,7 @@ impl ReadingArgs {
 
     /// Opens one file.
     pub fn open(&self, file: &Path, io: &mut Io) -> Result<OpenFile> {
-        self.opening()?.open(&input(file, io)?)
+        self.open_options()?.open_input(&input(file, io)?)
     }
 }
 

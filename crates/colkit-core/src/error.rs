@@ -3,6 +3,7 @@
 //! An [`Error`] has a class to match on, a stable code (`bad_magic`, `value_out_of_range`, ...) and a location: file,
 //! byte offset, part of the file. It is boxed, so that a `Result` stays as small as a pointer.
 
+use arrow::error::ArrowError;
 use std::fmt;
 
 /// The result of everything in colkit.
@@ -232,10 +233,25 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// An arrow kernel refused: the data did not fit what was asked of it.
-impl From<arrow::error::ArrowError> for Error {
-    fn from(e: arrow::error::ArrowError) -> Self {
-        Error::new(Class::Data, "arrow", e.to_string()).caused_by(e)
+/// An arrow kernel refused: the data did not fit what was asked of it. An error of ours that arrow carried comes back as it
+/// was.
+impl From<ArrowError> for Error {
+    fn from(e: ArrowError) -> Self {
+        let other = |e: ArrowError| Error::new(Class::Data, "arrow", e.to_string()).caused_by(e);
+        match e {
+            ArrowError::ExternalError(inner) => match inner.downcast::<Error>() {
+                Ok(ours) => *ours,
+                Err(inner) => other(ArrowError::ExternalError(inner)),
+            },
+            e => other(e),
+        }
+    }
+}
+
+/// For readers of record batches, whose errors are arrow's.
+impl From<Error> for ArrowError {
+    fn from(e: Error) -> Self {
+        ArrowError::ExternalError(Box::new(e))
     }
 }
 
@@ -251,6 +267,15 @@ mod tests {
             "a.cff: at byte 7: scan: column 3 would need 9 GiB, the limit is 512 MiB [limit_exceeded]; raise --memory"
         );
         assert_eq!(e.class(), Class::Limit);
+    }
+
+    #[test]
+    fn arrow_carries_our_errors_unchanged() {
+        let carried = ArrowError::from(Error::corrupt("bad_magic", "m").at(5).file("t.cff"));
+        let back = Error::from(carried);
+        assert_eq!((back.code(), back.offset(), back.file_name()), ("bad_magic", Some(5), Some("t.cff")));
+        let theirs = Error::from(ArrowError::from_external_error("elsewhere".into()));
+        assert_eq!((theirs.code(), theirs.message()), ("arrow", "External error: elsewhere"));
     }
 
     #[test]

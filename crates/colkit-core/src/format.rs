@@ -85,6 +85,7 @@ pub fn available_threads() -> usize {
 
 /// What a finished write did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WriteSummary {
     /// Rows written.
     pub rows: u64,
@@ -92,6 +93,13 @@ pub struct WriteSummary {
     pub bytes: u64,
     /// Things the user should know: stand-ins for nulls, renamed columns, changed types.
     pub notes: Vec<String>,
+}
+
+impl WriteSummary {
+    /// So many rows in a file of so many bytes, and what the user should know about it.
+    pub fn new(rows: u64, bytes: u64, notes: Vec<String>) -> Self {
+        WriteSummary { rows, bytes, notes }
+    }
 }
 
 /// Takes batches, then finishes the file. Dropping it before [`TableWriter::finish`] leaves nothing behind.

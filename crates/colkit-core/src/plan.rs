@@ -29,6 +29,7 @@ pub struct ReadPlan {
 
 /// What a scan is going to read, as far as that is known before. Where conditions leave few rows, it will be less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Planned {
     /// Units of work.
     pub splits: usize,

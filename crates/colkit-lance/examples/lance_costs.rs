@@ -18,7 +18,7 @@ use bytes::Bytes;
 use colkit_core::drive::blocking;
 use colkit_core::{Format, MemorySink, Projection, ReadOptions, Result, Scan, Source, TableFile, WriteOptions};
 use colkit_lance::container::Version;
-use colkit_lance::{Lance, Prefer, Writing};
+use colkit_lance::{Lance, LanceWriteOptions, Prefer};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -207,10 +207,13 @@ fn made() -> Result<Vec<Case>> {
             asked.into_iter().map(|(k, v)| (format!("lance-encoding:{k}"), v.to_owned())).collect();
         let field = Field::new("c", array.data_type().clone(), false).with_metadata(metadata);
         let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array.clone()])?;
-        let writing = Writing { prefer: Prefer::Balance, version: Some(Version::V2_1), ..Writing::default() };
+        let writing = LanceWriteOptions::new().with_prefer(Prefer::Balance).with_version(Version::V2_1);
         let sink = MemorySink::new();
-        let mut writer =
-            Lance::new().writing(writing).writer(batch.schema(), Box::new(sink.clone()), &WriteOptions::default())?;
+        let mut writer = Lance::new().with_write_options(writing).writer(
+            batch.schema(),
+            Box::new(sink.clone()),
+            &WriteOptions::default(),
+        )?;
         writer.write(&batch)?;
         writer.finish()?;
         made.extend(columns(name, sink.bytes().unwrap_or_default())?);

@@ -11,7 +11,7 @@ use arrow::ipc::reader::FileReader;
 use arrow::record_batch::RecordBatch;
 use colkit_core::{Error, FileSink, Format, Result, WriteOptions};
 use colkit_lance::container::Version;
-use colkit_lance::{Lance, Prefer, Writing};
+use colkit_lance::{Lance, LanceWriteOptions, Prefer};
 use serde_json::Value;
 use std::fs::File;
 use std::io::BufRead;
@@ -34,24 +34,22 @@ fn answer(line: &str) -> Result<Option<f64>> {
     let number = |key: &str| request.get(key).and_then(Value::as_u64);
     let timed = request.get("timed").and_then(Value::as_bool) == Some(true);
     let names = request.get("bloom").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let writing = Writing {
-        prefer: match text("prefer") {
-            None => Prefer::default(),
-            Some("size") => Prefer::Size,
-            Some("speed") => Prefer::Speed,
-            Some("random-access") => Prefer::RandomAccess,
-            Some(other) => return Err(bad(other)),
-        },
-        version: match text("version") {
-            None => None,
-            Some("2.1") => Some(Version::V2_1),
-            Some("2.0") => Some(Version::V2_0),
-            Some("2.2") => Some(Version::V2_2),
-            Some(other) => return Err(bad(other)),
-        },
-        bloom: names.map(str::to_owned).collect(),
-        page_bytes: number("page").unwrap_or(Writing::default().page_bytes),
+    let mut writing = LanceWriteOptions::new().with_bloom(names);
+    writing.prefer = match text("prefer") {
+        None => Prefer::default(),
+        Some("size") => Prefer::Size,
+        Some("speed") => Prefer::Speed,
+        Some("random-access") => Prefer::RandomAccess,
+        Some(other) => return Err(bad(other)),
     };
+    writing.version = match text("version") {
+        None => None,
+        Some("2.1") => Some(Version::V2_1),
+        Some("2.0") => Some(Version::V2_0),
+        Some("2.2") => Some(Version::V2_2),
+        Some(other) => return Err(bad(other)),
+    };
+    writing.page_bytes = number("page").unwrap_or(writing.page_bytes);
     let mut options = WriteOptions::default();
     options.memory = number("memory").unwrap_or(options.memory);
     options.level = number("level").and_then(|n| u32::try_from(n).ok());
@@ -61,7 +59,7 @@ fn answer(line: &str) -> Result<Option<f64>> {
     let loaded = if timed { reader.by_ref().collect::<std::result::Result<Vec<_>, _>>()? } else { Vec::new() };
     let began = cpu_seconds();
     let sink = FileSink::replace(text("out").ok_or_else(|| bad("out"))?)?;
-    let mut writer = Lance::new().writing(writing).writer(schema, Box::new(sink), &options)?;
+    let mut writer = Lance::new().with_write_options(writing).writer(schema, Box::new(sink), &options)?;
     for batch in loaded.into_iter().map(Ok).chain(reader) {
         let batch: RecordBatch = batch?;
         let mut at = 0;

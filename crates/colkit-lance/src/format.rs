@@ -7,7 +7,7 @@ use crate::extensions;
 use crate::read::LanceFile;
 use crate::schema::Fields;
 use crate::table::LanceTable;
-use crate::write::{self, LanceWriter, Writing};
+use crate::write::{self, LanceWriteOptions, LanceWriter};
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{Boxed, Error, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Lance {
     registry: Arc<Registry>,
-    writing: Writing,
+    write_options: LanceWriteOptions,
 }
 
 impl Default for Lance {
@@ -33,12 +33,13 @@ impl Lance {
 
     /// Lance with these encodings.
     pub fn with_encodings(registry: Registry) -> Self {
-        Lance { registry: Arc::new(registry), writing: Writing::default() }
+        Lance { registry: Arc::new(registry), write_options: LanceWriteOptions::default() }
     }
 
     /// Lance that writes files like this.
-    pub fn writing(mut self, writing: Writing) -> Self {
-        self.writing = writing;
+    #[must_use]
+    pub fn with_write_options(mut self, options: LanceWriteOptions) -> Self {
+        self.write_options = options;
         self
     }
 
@@ -120,6 +121,6 @@ impl Format for Lance {
     }
 
     fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
-        Ok(Box::new(LanceWriter::new(schema, sink, options, &self.writing)?))
+        Ok(Box::new(LanceWriter::new(schema, sink, options, &self.write_options)?))
     }
 }

@@ -33,7 +33,7 @@ pub use describe::{ColumnSummary, PageEntry};
 pub use format::Lance;
 pub use rows::Rows;
 pub use table::LanceTable;
-pub use write::{Prefer, Writing};
+pub use write::{LanceWriteOptions, Prefer};
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]

@@ -17,7 +17,7 @@ use colkit_core::{
     TableFile, Value, WriteOptions,
 };
 use colkit_lance::container::Version;
-use colkit_lance::{Lance, Writing};
+use colkit_lance::{Lance, LanceWriteOptions};
 use std::sync::Arc;
 
 fn file(bytes: &Bytes) -> TableFile {
@@ -56,8 +56,8 @@ fn found(bytes: &Bytes, condition: &str) -> (usize, u64) {
 #[test]
 fn bloom_filters_rule_out_what_lies_in_no_order() {
     let batch = sorted(400_000);
-    let writing = Writing { bloom: vec!["o".into(), "t".into()], ..Writing::default() };
-    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(writing));
+    let writing = LanceWriteOptions::new().with_bloom(["o", "t"]);
+    let format: Arc<dyn Format> = Arc::new(Lance::new().with_write_options(writing));
     let with = conformance::write(&format, &batch, 10_000, &WriteOptions::default()).unwrap().0;
     let without = written(&batch);
     let others = batch.column(1).as_primitive::<Int64Type>();
@@ -79,8 +79,8 @@ fn bloom_filters_rule_out_what_lies_in_no_order() {
     for row in (0..400_000).step_by(9973) {
         assert_eq!(found(&with, &format!("o = {}", others.value(row))).0, 1, "row {row}");
     }
-    let unknown = Writing { bloom: vec!["nobody".into()], ..Writing::default() };
-    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(unknown));
+    let unknown = LanceWriteOptions::new().with_bloom(["nobody"]);
+    let format: Arc<dyn Format> = Arc::new(Lance::new().with_write_options(unknown));
     assert_eq!(conformance::write(&format, &batch, 10, &WriteOptions::default()).unwrap_err().code(), "no_such_column");
 }
 
@@ -161,9 +161,8 @@ fn every_type_with_an_order_is_pruned() {
 #[test]
 fn bloom_filters_of_all_types_hold_what_is_there() {
     let batch = sorted_by_all(20_000);
-    let names = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
-    let writing = Writing { bloom: names(&["f", "k", "b", "s", "h", "x"]), ..Writing::default() };
-    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(writing));
+    let writing = LanceWriteOptions::new().with_bloom(["f", "k", "b", "s", "h", "x"]);
+    let format: Arc<dyn Format> = Arc::new(Lance::new().with_write_options(writing));
     let bytes = conformance::write(&format, &batch, 10_000, &WriteOptions::default()).unwrap().0;
     let row = |i: u64| Value::Bytes(i.to_be_bytes().to_vec());
     let text = |s: &str| Value::Text(s.into());
@@ -174,8 +173,8 @@ fn bloom_filters_of_all_types_hold_what_is_there() {
         let rows: usize = file(&bytes).scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
         assert_eq!(rows, expected, "column {column}");
     }
-    let wide = Writing { bloom: names(&["w"]), ..Writing::default() };
-    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(wide));
+    let wide = LanceWriteOptions::new().with_bloom(["w"]);
+    let format: Arc<dyn Format> = Arc::new(Lance::new().with_write_options(wide));
     assert_eq!(
         conformance::write(&format, &batch, 10, &WriteOptions::default()).unwrap_err().code(),
         "type_not_supported"
@@ -185,8 +184,8 @@ fn bloom_filters_of_all_types_hold_what_is_there() {
 #[test]
 fn of_bloom_filters_only_blocks_are_read() {
     let batch = sorted(1_000_000);
-    let writing = Writing { bloom: vec!["o".into()], ..Writing::default() };
-    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(writing));
+    let writing = LanceWriteOptions::new().with_bloom(["o"]);
+    let format: Arc<dyn Format> = Arc::new(Lance::new().with_write_options(writing));
     let with = conformance::write(&format, &batch, 100_000, &WriteOptions::default()).unwrap().0;
     let filters = with.len() as u64 - written(&batch).len() as u64;
     assert!(filters > 1_300_000, "{filters}");
@@ -204,8 +203,8 @@ fn of_bloom_filters_only_blocks_are_read() {
 #[test]
 fn pages_have_bounds_of_their_own() {
     let batch = sorted(300_000);
-    let writing = Writing { page_bytes: 1 << 20, ..Writing::default() };
-    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(writing));
+    let writing = LanceWriteOptions::new().with_page_bytes(1 << 20);
+    let format: Arc<dyn Format> = Arc::new(Lance::new().with_write_options(writing));
     let bytes = conformance::write(&format, &batch, 30_000, &WriteOptions::default()).unwrap().0;
     let opened = blocking::run(Lance::new().open_table(bytes.len() as u64, &ReadOptions::default()), &bytes).unwrap();
     let columns = blocking::run(opened.describe(), &bytes).unwrap();
@@ -250,8 +249,8 @@ fn small(version: Version) -> (RecordBatch, Bytes) {
     let texts = StringArray::from_iter((0..400).map(|i| (i % 5 > 0).then(|| format!("text {}", i % 90))));
     let columns: [(&str, ArrayRef); 2] = [("n", Arc::new(numbers)), ("t", Arc::new(texts))];
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let writing = Writing { version: Some(version), bloom: vec!["n".into()], ..Writing::default() };
-    let format: Arc<dyn Format> = Arc::new(Lance::new().writing(writing));
+    let writing = LanceWriteOptions::new().with_version(version).with_bloom(["n"]);
+    let format: Arc<dyn Format> = Arc::new(Lance::new().with_write_options(writing));
     let bytes = conformance::write(&format, &batch, 100, &WriteOptions::default()).unwrap().0;
     (batch, bytes)
 }
@@ -328,8 +327,8 @@ fn a_flipped_bit_of_a_blob_is_found() {
     let values = LargeBinaryArray::from_iter_values((0..20u8).map(|i| vec![i; 1000]));
     let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![Arc::new(values)]).unwrap();
     for version in [Version::V2_0, Version::V2_1, Version::V2_2] {
-        let writing = Writing { version: Some(version), ..Writing::default() };
-        let format: Arc<dyn Format> = Arc::new(Lance::new().writing(writing));
+        let writing = LanceWriteOptions::new().with_version(version);
+        let format: Arc<dyn Format> = Arc::new(Lance::new().with_write_options(writing));
         let bytes = conformance::write(&format, &batch, 7, &WriteOptions::default()).unwrap().0;
         verify(&bytes).unwrap();
         let damaged = flipped(&bytes, 1024 + 500);

@@ -9,7 +9,7 @@ use colkit_core::conformance::{self, Laws};
 use colkit_core::drive::blocking;
 use colkit_core::{Format, ReadOptions, Types, WriteOptions};
 use colkit_lance::container::Version;
-use colkit_lance::{Lance, Prefer, Writing};
+use colkit_lance::{Lance, LanceWriteOptions, Prefer};
 use std::sync::Arc;
 
 const LAWS: Laws = Laws { columns_apart: true };
@@ -23,7 +23,7 @@ fn comes_back(format: &Arc<dyn Format>, batch: &RecordBatch, piece: usize, name:
 
 /// Lance that writes this version.
 fn version(version: Version) -> Arc<dyn Format> {
-    Arc::new(Lance::new().writing(Writing { version: Some(version), ..Writing::default() }))
+    Arc::new(Lance::new().with_write_options(LanceWriteOptions::new().with_version(version)))
 }
 
 #[test]
@@ -67,7 +67,8 @@ fn random_tables() {
         let batch = random.table();
         let name = format!("seed {seed}: {:?}", batch.schema().fields());
         for prefer in [Prefer::Balance, Prefer::Size, Prefer::Speed, Prefer::RandomAccess] {
-            let format: Arc<dyn Format> = Arc::new(Lance::new().writing(Writing { prefer, ..Writing::default() }));
+            let format: Arc<dyn Format> =
+                Arc::new(Lance::new().with_write_options(LanceWriteOptions::new().with_prefer(prefer)));
             comes_back(&format, &batch, [usize::MAX, 700, 64][random.below(3)], &name);
         }
         comes_back(&version(Version::V2_2), &batch, [usize::MAX, 700, 64][random.below(3)], &name);
@@ -88,7 +89,7 @@ fn asking(field: Field, asked: &[(&str, &str)]) -> Field {
 /// How the first page of the only column is stored.
 fn stored(field: Field, array: ArrayRef, version: Version) -> String {
     let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap();
-    let format = Lance::new().writing(Writing { version: Some(version), ..Writing::default() });
+    let format = Lance::new().with_write_options(LanceWriteOptions::new().with_version(version));
     let (bytes, _) =
         conformance::write(&(Arc::new(format) as Arc<dyn Format>), &batch, 10_000, &WriteOptions::default()).unwrap();
     same(&conformance::read_all(&lance(), &bytes).unwrap(), &batch, "asked");

@@ -256,7 +256,7 @@ impl TableWriter for PlainWriter {
         }
         self.sink.commit()?;
         let bytes = header.len() as u64 + blocks.iter().map(Block::length).sum::<u64>();
-        Ok(WriteSummary { rows: self.rows, bytes, notes: self.notes })
+        Ok(WriteSummary::new(self.rows, bytes, self.notes))
     }
 }
 

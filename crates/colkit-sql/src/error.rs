@@ -27,7 +27,7 @@ pub fn plain(error: &DataFusionError) -> Error {
         DataFusionError::NotImplemented(_) => Error::unsupported("not_implemented", message()),
         DataFusionError::ResourcesExhausted(_) => Error::new(Class::Limit, "out_of_memory", message())
             .hint("--memory gives the query more; --spill-dir names a folder with room for what does not fit"),
-        DataFusionError::ObjectStore(e) => colkit::drive::store::failed(e),
+        DataFusionError::ObjectStore(e) => colkit_core::drive::store::failed(e),
         DataFusionError::IoError(_) => Error::new(Class::Io, "io", message()),
         _ => Error::data("query_failed", message()),
     }

@@ -1,6 +1,7 @@
 //! SQL over columnar files: colkit's formats as [DataFusion](datafusion) tables.
 //!
 //! ```text
+//! query       one query, in a session of its own
 //! session     sessions that know colkit's formats and stores; file names as tables
 //! statements  parses text into statements, within limits
 //! table       the files behind a table name
@@ -18,8 +19,8 @@
 //! explain     what a query planned to read and what it read
 //! ```
 //!
-//! [`ColkitSession::with_colkit`] adds colkit's tables to any `SessionContext`; [`Sessions`] creates one with a memory
-//! limit, spilling and object stores.
+//! [`query()`] runs one query. [`ColkitSession::with_colkit`] adds colkit's tables to any `SessionContext`; [`Sessions`]
+//! creates one with a memory limit, spilling and object stores.
 
 #![forbid(unsafe_code)]
 
@@ -34,6 +35,7 @@ mod literals;
 mod metrics;
 mod opener;
 mod prune;
+mod query;
 mod session;
 mod source;
 mod statements;
@@ -48,6 +50,7 @@ pub use explain::{TableRead, explain};
 pub use files::files_of;
 pub use format::ColkitFormat;
 pub use literals::approximate_numbers;
+pub use query::query;
 pub use session::{ColkitSession, Sessions};
 pub use source::ColkitSource;
 pub use statements::{STACK_BYTES, statements};

@@ -5,7 +5,7 @@
 //! coerce both to a common type, or cast the literal to the column's.
 
 use crate::lists::{bring_together, denied, known, without_nulls};
-use colkit::{Comparison, Decimal, Op, Value};
+use colkit_core::{Comparison, Decimal, Op, Value};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};

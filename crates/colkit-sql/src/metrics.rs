@@ -1,6 +1,6 @@
 //! Scan metrics, planned and actual, for `EXPLAIN ANALYZE` and [`explain`](crate::explain).
 
-use colkit::{ReadCount, Split, coalesce};
+use colkit_core::{ReadCount, Split, coalesce};
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 
 /// The names under which DataFusion shows them.

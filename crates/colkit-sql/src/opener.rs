@@ -12,9 +12,9 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, new_n
 use arrow::compute::{BatchCoalescer, cast};
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use colkit::drive::store::Rounds;
-use colkit::plan::{ReadPlan, batch_of};
-use colkit::{Projection, ReadCount, RowFilter, Scan, Scanner, Split};
+use colkit_core::drive::store::Rounds;
+use colkit_core::plan::{ReadPlan, batch_of};
+use colkit_core::{Projection, ReadCount, RowFilter, Scan, Scanner, Split};
 use datafusion::datasource::listing::{FileRange, PartitionedFile};
 use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener};
 use datafusion::error::Result;

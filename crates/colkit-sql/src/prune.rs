@@ -5,7 +5,7 @@
 //! are read, so nothing here decides about a single row.
 
 use arrow::datatypes::{DataType, Schema};
-use colkit::{BoundPredicate, Op};
+use colkit_core::{BoundPredicate, Op};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, InListExpr, IsNullExpr, LikeExpr, Literal};
@@ -80,7 +80,7 @@ fn comparison(
 }
 
 /// A value that is not null and of the column's type: in files of one table a column may have several.
-fn literal(value: &ScalarValue, data_type: &DataType) -> Option<colkit::Literal> {
+fn literal(value: &ScalarValue, data_type: &DataType) -> Option<colkit_core::Literal> {
     let data_type = match data_type {
         DataType::Dictionary(_, values) => values.as_ref(),
         other => other,
@@ -96,7 +96,7 @@ fn literal(value: &ScalarValue, data_type: &DataType) -> Option<colkit::Literal>
     if value.is_null() || !same {
         return None;
     }
-    Some(colkit::Literal::new(value.cast_to(data_type).ok()?.to_array().ok()?))
+    Some(colkit_core::Literal::new(value.cast_to(data_type).ok()?.to_array().ok()?))
 }
 
 /// `LIKE 'abc%'` begins with `abc`: it is at least `abc` and below `abd`.
@@ -125,7 +125,7 @@ fn prefix(like: &LikeExpr, schema: &Schema) -> Option<BoundPredicate> {
 mod tests {
     use super::*;
     use arrow::datatypes::{Field, TimeUnit};
-    use colkit::Predicate;
+    use colkit_core::Predicate;
     use datafusion::common::DFSchema;
     use datafusion::logical_expr::{Expr, col, lit};
     use datafusion::physical_expr::create_physical_expr;

@@ -9,7 +9,7 @@ use crate::sum::CheckedSum;
 use crate::table::ColkitTable;
 use crate::tables::Tables;
 use async_trait::async_trait;
-use colkit::Opening;
+use colkit::OpenOptions;
 use colkit_store::Stores;
 use datafusion::catalog::{DynamicFileCatalog, Session, TableProvider, TableProviderFactory, UrlTableFactory};
 use datafusion::common::plan_datafusion_err;
@@ -32,7 +32,7 @@ use url::Url;
 #[derive(Clone, Default)]
 pub struct Sessions {
     /// How files are opened: known formats, limits, how text is read.
-    pub opening: Opening,
+    pub open_options: OpenOptions,
     /// Memory that queries may hold, in bytes; what does not fit is spilled. `None` sets no limit.
     pub memory: Option<u64>,
     /// Where to spill; `None` is the system's folder for temporary files.
@@ -46,7 +46,7 @@ impl Sessions {
     pub fn start(&self) -> Result<SessionContext> {
         let config = SessionConfig::new()
             .with_information_schema(true)
-            .with_target_partitions(self.opening.threads.max(1))
+            .with_target_partitions(self.open_options.threads())
             // Counts and bounds of files are a matter of their footers, which have been read already.
             .with_collect_statistics(true)
             .set_bool("datafusion.sql_parser.parse_float_as_decimal", true);
@@ -68,7 +68,7 @@ impl Sessions {
             .build();
         let context = SessionContext::new_with_state(state);
         context.register_udaf(AggregateUDF::from(CheckedSum::new()));
-        let context = context.with_colkit_opening(self.opening.clone());
+        let context = context.with_colkit_options(self.open_options.clone());
         bound(&mut *context.state_ref().write(), self.memory)?;
         Ok(context)
     }
@@ -94,17 +94,17 @@ pub trait ColkitSession: Sized {
     /// # }
     /// ```
     fn with_colkit(self) -> Self {
-        self.with_colkit_opening(Opening::default())
+        self.with_colkit_options(OpenOptions::new())
     }
 
     /// The same, with files opened like this.
-    fn with_colkit_opening(self, opening: Opening) -> Self;
+    fn with_colkit_options(self, options: OpenOptions) -> Self;
 }
 
 impl ColkitSession for SessionContext {
-    fn with_colkit_opening(self, opening: Opening) -> Self {
-        let native = opening.registry.native_formats();
-        let by_content = ColkitFormat::new(Arc::new(Tables::new(opening)), None);
+    fn with_colkit_options(self, options: OpenOptions) -> Self {
+        let native = options.registry().native_formats();
+        let by_content = ColkitFormat::new(Arc::new(Tables::new(options)), None);
         {
             let state = self.state_ref();
             let mut state = state.write();

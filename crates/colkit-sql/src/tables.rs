@@ -2,8 +2,9 @@
 
 use crate::error::told;
 use arrow::datatypes::{DataType, SchemaRef};
-use colkit::drive::store::Remote;
-use colkit::{Opening, Scan, Split, Table, with_views, without_views};
+use colkit::{OpenOptions, without_views};
+use colkit_core::drive::store::Remote;
+use colkit_core::{Scan, Split, Table, with_views};
 use datafusion::error::Result;
 use object_store::{ObjectMeta, ObjectStore};
 use std::collections::HashMap;
@@ -37,7 +38,7 @@ impl OpenTable {
 
 /// The open files of a session, and how files are opened.
 pub(crate) struct Tables {
-    opening: Opening,
+    options: OpenOptions,
     open: Mutex<HashMap<Key, Arc<OnceCell<Arc<OpenTable>>>>>,
 }
 
@@ -58,8 +59,8 @@ struct Key {
 }
 
 impl Tables {
-    pub fn new(opening: Opening) -> Self {
-        Tables { opening, open: Mutex::default() }
+    pub fn new(options: OpenOptions) -> Self {
+        Tables { options, open: Mutex::default() }
     }
 
     /// Opens a file: of the format named or, without a name, of whichever its content shows.
@@ -125,15 +126,14 @@ impl Tables {
         format: Option<&'static str>,
         types: Option<Vec<(String, DataType)>>,
     ) -> Result<Arc<OpenTable>> {
-        let mut opening = self.opening.clone();
-        opening.text = opening.text.with_types(types.unwrap_or_default());
-        opening.from = format.map(str::to_owned).or(opening.from);
-        let file = opening.open_object(store.clone(), object).await.map_err(told)?;
+        let options = self.options.clone().with_text_types(types.unwrap_or_default());
+        let options = format.into_iter().fold(options, OpenOptions::with_format);
+        let file = options.open_object(store.clone(), object).await.map_err(told)?;
         // A file that is no table, such as a bundle, has no columns, and says why when it is asked for rows.
         if file.schema().fields().is_empty() {
             file.table().splits(&Scan::default()).map_err(|e| told(e.file(file.name())))?;
         }
-        let is_text = opening.registry.infers_types(file.format().name());
+        let is_text = options.registry().infers_types(file.format().name());
         Ok(Arc::new(OpenTable {
             name: file.name().to_owned(),
             table: file.table().clone(),

@@ -163,3 +163,46 @@ async fn a_damaged_file_is_an_error_with_its_name() {
     assert_eq!(error.class(), colkit::Class::Corrupt, "{error}");
     assert!(error.file_name().unwrap().ends_with("t.gppcol"), "{error}");
 }
+
+#[tokio::test]
+async fn one_query_needs_no_session_and_only_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.lance");
+    write(&table(), &path, "lance");
+    let file = path.display();
+    let rows = colkit_sql::query(&format!("SELECT count(*) FROM '{file}' WHERE id < 1e1")).await.unwrap();
+    assert_eq!(numbers(&rows.collect().await.unwrap()[0], 0), [10]);
+    let copy = folder.path().join("copy.csv");
+    let refused = [
+        format!("COPY (SELECT * FROM '{file}') TO '{}'", copy.display()),
+        format!("CREATE TABLE t AS SELECT * FROM '{file}'"),
+        "SET datafusion.execution.batch_size = 1".into(),
+        "SELECT 1; SELECT 2".into(),
+        String::new(),
+    ];
+    for text in refused {
+        let error = colkit_sql::plain(&colkit_sql::query(&text).await.err().unwrap());
+        assert_eq!(error.code(), "bad_sql", "{text}: {error}");
+    }
+    assert!(!copy.exists());
+}
+
+/// The program under `examples/`, as cargo built it beside this test.
+#[test]
+fn the_example_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let sym: ArrayRef = Arc::new(StringArray::from(vec!["BTC", "ETH", "SOL", "ADA"]));
+    let price: ArrayRef = Arc::new(Float64Array::from(vec![64000.5, 3100.25, 99.5, 0.4]));
+    let trades = RecordBatch::try_from_iter([("sym", sym), ("price", price)]).unwrap();
+    write(&trades, &folder.path().join("trades.lance"), "lance");
+    let test = std::env::current_exe().unwrap();
+    let program = test.parent().and_then(Path::parent).unwrap().join("examples/query");
+    let program = program.with_extension(std::env::consts::EXE_EXTENSION);
+    assert!(program.exists(), "{} is missing: `cargo build --examples` makes it", program.display());
+    let output = std::process::Command::new(program).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let cells: Vec<&str> =
+        printed.split(['|', '\n']).map(str::trim).filter(|c| !c.is_empty() && !c.starts_with('+')).collect();
+    assert_eq!(cells, ["sym", "price", "ADA", "0.4", "SOL", "99.5"]);
+}

@@ -23,6 +23,30 @@ impl fmt::Display for ColumnName {
     }
 }
 
+impl From<&str> for ColumnName {
+    fn from(name: &str) -> Self {
+        ColumnName::Name(name.into())
+    }
+}
+
+impl From<String> for ColumnName {
+    fn from(name: String) -> Self {
+        ColumnName::Name(name)
+    }
+}
+
+impl From<&String> for ColumnName {
+    fn from(name: &String) -> Self {
+        name.as_str().into()
+    }
+}
+
+impl From<usize> for ColumnName {
+    fn from(position: usize) -> Self {
+        ColumnName::Position(position)
+    }
+}
+
 impl ColumnName {
     /// Reads a list such as `sym,"last, first",#3`: separated by commas, quoted like a field of CSV where a name
     /// contains a comma or starts with `#`.
@@ -64,7 +88,7 @@ impl ColumnName {
     }
 
     /// The projection of a table with this schema to these columns.
-    pub fn projection(names: &[ColumnName], schema: &Schema) -> Result<Projection> {
+    pub(crate) fn projection(names: &[ColumnName], schema: &Schema) -> Result<Projection> {
         let known = ColumnNames::new(schema);
         let columns = names.iter().map(|n| n.resolve(schema, &known)).collect::<Result<Vec<_>>>()?;
         Ok(Projection::parts(columns))

@@ -5,33 +5,52 @@
 
 use crate::fidelity::{carried, laid_out};
 use crate::narrow::{narrowed, to_types};
-use crate::{ColumnName, Input, OpenFile, Opening, TextReading, type_name};
+use crate::{
+    ColumnName, CreateOptions, Filter, Input, OpenFile, OpenOptions, ScanBuilder, TextReading, create, type_name,
+};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
 use colkit_core::{Error, Format, Result, Scan, Sink, TableWriter, Types, WriteOptions};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
-/// What to convert. The rows of all inputs follow each other.
+/// Converts the file at `from` to the format that the extension of `to` stands for. [`Conversion`] says more.
+pub fn convert(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<ConversionSummary> {
+    Conversion::new([Input::path(from)?]).write_to(to)
+}
+
+/// What to convert: one input, or several with the same columns, whose rows follow each other.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # std::env::set_current_dir(&folder)?;
+/// # std::fs::write("trades.csv", "sym,price\nBTC,64000.5\nETH,3100.25\nSOL,99.5\nADA,0.4\n")?;
+/// # colkit::convert("trades.csv", "trades.lance")?;
+/// use colkit::{Conversion, CreateOptions, Input};
+/// let inputs = [Input::path("trades.lance")?, Input::path("trades.csv")?];
+/// let summary = Conversion::new(inputs)
+///     .columns(["sym", "price"])
+///     .filter("price > 100")
+///     .create_options(CreateOptions::new().with_level(9))
+///     .write_to("expensive.parquet")?;
+/// assert_eq!((summary.rows, summary.columns), (4, 2));
+/// # Ok::<(), colkit::Error>(())
+/// ```
 #[derive(Clone, Default)]
+#[must_use = "nothing is converted until it is written"]
 pub struct Conversion {
-    /// What to read, in this order.
-    pub inputs: Vec<Input>,
-    /// How to open it.
-    pub opening: Opening,
-    /// Which columns; `None` keeps all.
-    pub columns: Option<Vec<ColumnName>>,
-    /// Which rows: a condition such as `price >= 10`.
-    pub condition: Option<String>,
-    /// How to write; its memory and threads are those of the whole conversion.
-    pub write: WriteOptions,
-    /// Leave out key-value metadata that the target cannot carry, instead of refusing it.
-    pub drop_metadata: bool,
+    inputs: Vec<Input>,
+    open: OpenOptions,
+    columns: Option<Vec<ColumnName>>,
+    filters: Vec<Filter>,
+    create: CreateOptions,
 }
 
 /// What a conversion did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConversionSummary {
     /// Rows written.
     pub rows: u64,
@@ -51,24 +70,66 @@ pub struct ConversionSummary {
 pub type NextSink<'a> = dyn FnMut(usize) -> Result<Box<dyn Sink>> + 'a;
 
 impl Conversion {
+    /// Converts all rows of all columns of these inputs, one after another.
+    pub fn new(inputs: impl IntoIterator<Item = Input>) -> Self {
+        Conversion { inputs: inputs.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Opens the inputs like this. Memory and threads are those of the [`CreateOptions`].
+    pub fn open_options(mut self, options: OpenOptions) -> Self {
+        self.open = options;
+        self
+    }
+
+    /// Keeps only these columns; see [`ScanBuilder::columns`](crate::ScanBuilder::columns).
+    pub fn columns(mut self, columns: impl IntoIterator<Item = impl Into<ColumnName>>) -> Self {
+        self.columns = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Keeps only rows for which this holds; see [`ScanBuilder::filter`](crate::ScanBuilder::filter).
+    pub fn filter(mut self, filter: impl Into<Filter>) -> Self {
+        self.filters.push(filter.into());
+        self
+    }
+
+    /// Writes like this. Its memory and threads are those of the whole conversion, half of the memory for reading.
+    pub fn create_options(mut self, options: CreateOptions) -> Self {
+        self.create = options;
+        self
+    }
+
+    /// Converts to the file at `path`, which appears when it is complete.
+    pub fn write_to(self, path: impl AsRef<Path>) -> Result<ConversionSummary> {
+        let path = path.as_ref();
+        let target = self.create.format_of(path)?;
+        let sink = create(path, self.inputs.iter().filter_map(Input::place), self.create.existing)?;
+        let written = self.prepare(target).and_then(|prepared| prepared.write(sink));
+        written.map_err(|e| e.file(path.display().to_string()))
+    }
+
     /// Opens the inputs and works out what will be written to a file of format `target`.
     pub fn prepare(self, target: Arc<dyn Format>) -> Result<Prepared> {
-        let mut opening = self.opening.suited_to(target.as_ref(), self.write.nulls);
-        opening.read.limits.memory = self.write.memory / 2;
-        opening.threads = self.write.threads;
+        let CreateOptions { write, drop_metadata, .. } = self.create;
+        let mut opening = self.open.suited_to(target.as_ref(), write.nulls);
+        opening.read.limits.memory = write.memory / 2;
+        opening.threads = write.threads;
         let files = open_alike(&self.inputs, &opening)?;
         let Some(first) = files.first() else {
             return Err(Error::request("no_input", "there is nothing to convert"));
         };
-        let chosen = first.select(self.columns.as_deref(), self.condition.as_deref())?;
-        let scan = Scan { memory: self.write.memory / 2, ..chosen };
+        let mut chosen = first.scan().memory(write.memory / 2);
+        if let Some(columns) = self.columns {
+            chosen = chosen.columns(columns);
+        }
+        let scan = first.named(self.filters.into_iter().fold(chosen, ScanBuilder::filter).build())?;
         let read_schema = scan.projection.schema(&nullable_where_any_is(&files, &first.schema()))?;
         let mut notes = Vec::new();
         let (read_schema, left_out) =
-            carried(&read_schema, target.as_ref(), self.drop_metadata).map_err(|e| e.file(first.input().name()))?;
+            carried(&read_schema, target.as_ref(), drop_metadata).map_err(|e| e.file(first.input().name()))?;
         let read_schema = Arc::new(laid_out(&read_schema, target.as_ref()));
         notes.extend(left_out);
-        let schema = match self.write.types {
+        let schema = match write.types {
             // Text holds integers of any size.
             Types::Lossy if !opening.registry.is_text(target.name()) => {
                 narrowed(&files, &scan, &read_schema, target.as_ref())?
@@ -90,7 +151,7 @@ impl Conversion {
                     .map(|f| format!("{}: {}: {}", file.input().name(), f.part, f.message)),
             );
         }
-        let write = WriteOptions { memory: self.write.memory / 2, ..self.write };
+        let write = WriteOptions { memory: write.memory / 2, ..write };
         Ok(Prepared { files, scan, schema, target, write, notes })
     }
 }
@@ -161,7 +222,7 @@ impl Prepared {
             },
         };
         for file in &self.files {
-            for batch in file.scan(&self.scan)? {
+            for batch in file.read(&self.scan)? {
                 // Inputs agree in names and types; their schemas may still differ in metadata and nullability.
                 let batch = batch?;
                 let columns = to_types(batch.columns(), &self.schema)?;
@@ -247,8 +308,8 @@ fn nullable_where_any_is(files: &[OpenFile], first: &SchemaRef) -> SchemaRef {
 ///
 /// Text says nothing about its types, so one file may look like integers and the next like fractions. Where text
 /// inputs differ, they are opened again with the narrowest type that holds both.
-fn open_alike(inputs: &[Input], opening: &Opening) -> Result<Vec<OpenFile>> {
-    let files = inputs.iter().map(|i| opening.open(i)).collect::<Result<Vec<_>>>()?;
+fn open_alike(inputs: &[Input], opening: &OpenOptions) -> Result<Vec<OpenFile>> {
+    let files = inputs.iter().map(|i| opening.open_input(i)).collect::<Result<Vec<_>>>()?;
     // Objects may leave out members and have them in any order: their columns are those of all files together.
     let is_objects = |f: &OpenFile| f.format().name() == "ndjson";
     let by_name = match differing(&files) {
@@ -272,11 +333,11 @@ fn open_alike(inputs: &[Input], opening: &Opening) -> Result<Vec<OpenFile>> {
         }
     }
     let columns = by_name.then(|| types.clone());
-    let typed = Opening { text: opening.text.clone().with_types(types), ..opening.clone() };
-    let named = Opening { text: TextReading { columns, ..opening.text.clone() }, ..opening.clone() };
+    let typed = opening.clone().with_text_types(types);
+    let named = opening.clone().with_text(TextReading { columns, ..opening.text.clone() });
     let reopen = |f: OpenFile| match by_name && is_objects(&f) {
-        true => named.open(f.input()),
-        false if is_text(&f) && !by_name => typed.open(f.input()),
+        true => named.open_input(f.input()),
+        false if is_text(&f) && !by_name => typed.open_input(f.input()),
         false => Ok(f),
     };
     let files = files.into_iter().map(reopen).collect::<Result<Vec<_>>>()?;

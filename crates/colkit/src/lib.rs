@@ -1,24 +1,87 @@
-//! One toolkit for columnar files: what a Rust program adds to its `Cargo.toml`.
+//! Read, write, convert, compare and verify columnar files: Lance, Parquet, Arrow, AT-1, CSV, NDJSON and more. Files are
+//! recognised by content, only what is asked for is read, and rows are Arrow [record batches](arrow::record_batch).
 //!
-//! Everything speaks the words of [`colkit_core`], re-exported here. On top of them: the [`Registry`] of all formats,
-//! [`open`] by content, [`Conversion`] from any format to any other, [`diff`] and [`verify`].
+//! # Scan some columns, where a condition holds
 //!
-//! ```no_run
-//! let file = colkit::open("trades.cff")?;
-//! println!("{} rows", file.row_count());
-//! for batch in file.scan(&colkit::Scan::default())? {
-//!     println!("{:?}", batch?);
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # std::env::set_current_dir(&folder)?;
+//! # std::fs::write("trades.csv", "sym,price\nBTC,64000.5\nETH,3100.25\nSOL,99.5\nADA,0.4\n")?;
+//! # colkit::convert("trades.csv", "trades.lance")?;
+//! let file = colkit::open("trades.lance")?;
+//! for batch in file.scan().columns(["sym", "price"]).filter("price > 100").batches()? {
+//!     println!("{} rows", batch?.num_rows());
 //! }
 //! # Ok::<(), colkit::Error>(())
 //! ```
 //!
-//! Nothing here prints, and nothing here keeps a table in memory.
+//! [`ScanBuilder`] has more: row ranges, batch sizes, memory. [`Batches`] is a
+//! [`RecordBatchReader`](arrow::record_batch::RecordBatchReader), so it goes wherever arrow takes one. [`OpenOptions`] sets
+//! formats, limits and threads.
+//!
+//! # Take rows
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # std::env::set_current_dir(&folder)?;
+//! # std::fs::write("trades.csv", "sym,price\nBTC,64000.5\nETH,3100.25\nSOL,99.5\nADA,0.4\n")?;
+//! # colkit::convert("trades.csv", "trades.lance")?;
+//! # use colkit::arrow::util::pretty::pretty_format_batches;
+//! let file = colkit::open("trades.lance")?;
+//! let rows = file.take([3, 0]).columns(["sym", "price"]).batch()?;
+//! println!("{}", pretty_format_batches(&[rows])?);
+//! # Ok::<(), colkit::Error>(())
+//! ```
+//!
+//! # Write Arrow batches
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # std::env::set_current_dir(&folder)?;
+//! # use colkit::arrow::array::{ArrayRef, Float64Array, StringArray};
+//! # use colkit::arrow::record_batch::{RecordBatch, RecordBatchIterator};
+//! # use std::sync::Arc;
+//! let sym: ArrayRef = Arc::new(StringArray::from(vec!["BTC", "ETH", "SOL", "ADA"]));
+//! let price: ArrayRef = Arc::new(Float64Array::from(vec![64000.5, 3100.25, 99.5, 0.4]));
+//! let batch = RecordBatch::try_from_iter([("sym", sym), ("price", price)])?;
+//! let reader = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
+//! let written = colkit::write("trades.lance", reader)?;
+//! println!("{} rows, {} bytes", written.rows, written.bytes);
+//! # Ok::<(), colkit::Error>(())
+//! ```
+//!
+//! The extension names the format. A file that is there is not overwritten, unless [`CreateOptions`] says so.
+//!
+//! # Convert
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # std::env::set_current_dir(&folder)?;
+//! # std::fs::write("trades.csv", "sym,price\nBTC,64000.5\nETH,3100.25\nSOL,99.5\nADA,0.4\n")?;
+//! # colkit::convert("trades.csv", "trades.lance")?;
+//! let converted = colkit::convert("trades.lance", "trades.parquet")?;
+//! println!("{} rows, {} bytes", converted.rows, converted.output_bytes);
+//! # Ok::<(), colkit::Error>(())
+//! ```
+//!
+//! [`Conversion`] takes several inputs, columns and filters.
+//!
+#![cfg_attr(feature = "object-store", doc = include_str!("store.md"))]
+//! # More
+//!
+//! - SQL is the crate `colkit-sql`: this one never depends on a query engine.
+//! - [`diff`] compares two tables, [`verify`] checks a file from the first byte to the last.
+//! - [`Registry`] holds the formats; a format of your own implements [`Format`].
+//! - [`core`](crate::core) is what all this is made of: the traits of formats, sources and sinks, and the scan engine.
+//!
+//! Nothing here prints, and nothing here keeps a table in memory. What files from strangers can do is bounded by [`Limits`].
 
 #![forbid(unsafe_code)]
 
 mod absent;
 mod columns;
 mod convert;
+mod create;
 mod diff;
 mod fidelity;
 mod input;
@@ -29,6 +92,7 @@ mod place;
 mod registry;
 #[cfg(feature = "object-store")]
 mod remote;
+mod scan;
 mod target;
 mod text;
 mod type_name;
@@ -37,18 +101,18 @@ mod verify;
 pub use arrow;
 #[cfg(feature = "at1")]
 pub use colkit_at1 as at1;
+pub use colkit_core as core;
 #[cfg(feature = "mmap")]
 pub use colkit_core::MappedSource;
-#[cfg(feature = "fs")]
-pub use colkit_core::{Attributes, FileSink, FileSource, FolderSink, TreeSink, already_there};
+pub use colkit_core::cells::Inference;
+pub use colkit_core::plan::Planned;
 pub use colkit_core::{
-    Batches, BoundPredicate, ByteRange, Checksums, Class, ColumnNames, ColumnRef, ColumnRegions, ColumnStatistics,
-    Comparison, Counting, Decimal, Error, Existing, Finding, Format, Lane, Late, Layout, Limits, Literal, MemorySink,
-    Nulls, Op, Predicate, Projection, ReadCount, ReadOptions, Region, RegionKind, Result, RowFilter, Scan, Scanner,
-    Selection, Sink, Source, Split, StreamSink, Table, TableFile, TableWriter, Types, Value, Verified, WriteOptions,
-    WriteSummary, available_threads, cells, coalesce, column_index, drive, json, make_unique, memory, plan, pool,
-    recognise, recognition, with_views,
+    ByteRange, Checksums, Class, ColumnRegions, Error, Existing, Finding, Format, Layout, Limits, MemorySink, Nulls,
+    Op, Predicate, ReadCount, Region, RegionKind, Result, Sink, Source, StreamSink, TableFile, TableWriter, Types,
+    Value, Verified, WriteOptions, WriteSummary, available_threads,
 };
+#[cfg(feature = "fs")]
+pub use colkit_core::{FileSink, FileSource};
 #[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text"))]
 pub use colkit_interop as interop;
 #[cfg(feature = "object-store")]
@@ -57,20 +121,22 @@ pub use colkit_store as store;
 #[cfg(feature = "lance")]
 pub mod lance {
     pub use colkit_lance::container::Version;
-    pub use colkit_lance::{Lance, Prefer, Writing};
+    pub use colkit_lance::{Lance, LanceWriteOptions, Prefer};
 }
 pub use columns::ColumnName;
-pub use convert::{Conversion, ConversionSummary, NextSink, Prepared, wider_fields};
+pub use convert::{Conversion, ConversionSummary, NextSink, Prepared, convert, wider_fields};
+pub use create::{CreateOptions, write};
 pub use diff::{ByKey, CellDifference, DiffOptions, Difference, Key, diff};
 pub use fidelity::without_views;
 pub use input::Input;
-pub use open::{NamedBatches, OpenFile, Opening};
+pub use open::{OpenFile, OpenOptions};
 pub use registry::Registry;
 #[cfg(feature = "object-store")]
-pub use remote::RemoteFile;
+pub use remote::{BatchStream, RemoteFile};
+pub use scan::{Batches, Filter, ScanBuilder, TakeBuilder};
 pub use target::target_format;
 #[cfg(feature = "fs")]
-pub use target::{check_target, create, same_file};
+pub use target::{check_target, create};
 pub use text::TextReading;
 pub use type_name::type_name;
 pub use verify::{Verdict, verify};
@@ -78,7 +144,15 @@ pub use verify::{Verdict, verify};
 /// Opens the file at `path`, whatever known format it is in.
 #[cfg(feature = "fs")]
 pub fn open(path: impl AsRef<std::path::Path>) -> Result<OpenFile> {
-    Opening::default().open(&Input::path(path)?)
+    OpenOptions::new().open(path)
+}
+
+/// Opens the object at a URL such as `s3://bucket/trades.lance`, whatever known format it is in.
+///
+/// Credentials come from the environment, as [`Stores`](store::Stores) says.
+#[cfg(feature = "object-store")]
+pub async fn open_url(url: &str) -> Result<RemoteFile> {
+    OpenOptions::new().open_url(url).await
 }
 
 /// The examples of the README, as tests.

@@ -33,7 +33,7 @@ pub(crate) fn narrowed(files: &[OpenFile], scan: &Scan, schema: &SchemaRef, targ
 /// Widens the bounds of each column of the scan to its smallest and largest value.
 fn widen(bounds: &mut [(i128, i128)], files: &[OpenFile], scan: &Scan) -> Result<()> {
     for file in files {
-        for batch in file.scan(scan)? {
+        for batch in file.read(scan)? {
             let batch = batch?;
             for ((least, most), array) in bounds.iter_mut().zip(batch.columns()) {
                 let decimals: ArrayRef = cast(array, &DataType::Decimal128(38, 0))?;

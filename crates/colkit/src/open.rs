@@ -1,35 +1,40 @@
 //! Opening a file: by what is in it, not by what it is called.
 
-use crate::{ColumnName, Input, Registry, TextReading};
-use arrow::datatypes::SchemaRef;
-use arrow::record_batch::RecordBatch;
-use colkit_core::plan::Planned;
+use crate::{Batches, Input, Registry, ScanBuilder, TakeBuilder, TextReading};
+use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{
-    Batches, Error, Format, Layout, Nulls, Predicate, Projection, ReadOptions, Result, Scan, TableFile, Verified,
-    available_threads, recognise,
+    Format, Layout, Limits, Nulls, ReadOptions, Result, Scan, TableFile, Verified, available_threads, recognise,
 };
+use std::path::Path;
 use std::sync::Arc;
 
 /// How to open files.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # std::env::set_current_dir(&folder)?;
+/// # std::fs::write("trades.csv", "sym,price\nBTC,64000.5\nETH,3100.25\nSOL,99.5\nADA,0.4\n")?;
+/// # colkit::convert("trades.csv", "trades.lance")?;
+/// use colkit::OpenOptions;
+/// let file = OpenOptions::new().with_format("csv").with_threads(1).open("trades.csv")?;
+/// assert_eq!(file.schema().field(0).name(), "sym");
+/// # Ok::<(), colkit::Error>(())
+/// ```
 #[derive(Clone)]
-pub struct Opening {
-    /// What can be recognised.
-    pub registry: Registry,
-    /// The format's name, if it is not to be recognised.
-    pub from: Option<String>,
-    /// How text formats are read.
-    pub text: TextReading,
-    /// Limits and prefetching.
-    pub read: ReadOptions,
-    /// Threads for scans.
-    pub threads: usize,
+#[must_use]
+pub struct OpenOptions {
+    pub(crate) registry: Registry,
+    pub(crate) format: Option<String>,
+    pub(crate) text: TextReading,
+    pub(crate) read: ReadOptions,
+    pub(crate) threads: usize,
 }
 
-impl Default for Opening {
+impl Default for OpenOptions {
     fn default() -> Self {
-        Opening {
+        OpenOptions {
             registry: Registry::default(),
-            from: None,
+            format: None,
             text: TextReading::default(),
             read: ReadOptions::default(),
             threads: available_threads(),
@@ -37,11 +42,73 @@ impl Default for Opening {
     }
 }
 
-impl Opening {
+impl OpenOptions {
+    /// Any known format, with default limits, on all threads.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Knows these formats.
+    pub fn with_registry(mut self, registry: Registry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// Takes files to be of the format of this name, whatever is in them.
+    pub fn with_format(mut self, name: impl Into<String>) -> Self {
+        self.format = Some(name.into());
+        self
+    }
+
+    /// Reads text formats like this.
+    pub fn with_text(mut self, text: TextReading) -> Self {
+        self.text = text;
+        self
+    }
+
+    /// Reads columns of text with these names to these types, unless [`with_text`](OpenOptions::with_text) gave another.
+    pub fn with_text_types(mut self, types: Vec<(String, DataType)>) -> Self {
+        self.text = self.text.with_types(types);
+        self
+    }
+
+    /// Refuses files that exceed these limits.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.read.limits = limits;
+        self
+    }
+
+    /// Whether what is read is compared with the checksums of the file, where that can be left out. It is by default.
+    pub fn with_checksums(mut self, compare: bool) -> Self {
+        self.read.checksums = compare;
+        self
+    }
+
+    /// Uses this many threads for scans.
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// The formats that are known.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The threads that scans use.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The same options, with text read to types that `format` can store.
+    pub(crate) fn suited_to(&self, format: &dyn Format, filling: Nulls) -> Self {
+        OpenOptions { text: self.text.clone().suited_to(format, filling), ..self.clone() }
+    }
+
     /// The format of `input`: the one named, the one its content shows or, if nobody knows the content, the one its
     /// extension promises.
     pub fn format_of(&self, input: &Input) -> Result<Arc<dyn Format>> {
-        if let Some(name) = &self.from {
+        if let Some(name) = &self.format {
             return self.registry.named(name, &self.text);
         }
         let extension = input.extension();
@@ -50,16 +117,16 @@ impl Opening {
         known.map_err(|error| error.file(input.name()))
     }
 
-    /// Opens `input`.
-    pub fn open(&self, input: &Input) -> Result<OpenFile> {
+    /// Opens the file at `path` or, with the feature `store`, the object at a URL.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<OpenFile> {
+        self.open_input(&Input::path(path)?)
+    }
+
+    /// Opens bytes from anywhere.
+    pub fn open_input(&self, input: &Input) -> Result<OpenFile> {
         let format = self.format_of(input)?;
         let file = TableFile::open(format, input.bytes(), &self.read).map_err(|e| e.file(input.name()))?;
         Ok(OpenFile { input: input.clone(), file: file.with_threads(self.threads) })
-    }
-
-    /// The same opening, with text read to types that `format` can store.
-    pub fn suited_to(&self, format: &dyn Format, filling: Nulls) -> Self {
-        Opening { text: self.text.clone().suited_to(format, filling), ..self.clone() }
     }
 }
 
@@ -76,7 +143,7 @@ impl OpenFile {
         &self.input
     }
 
-    /// The table and its bytes, without the name.
+    /// The table and its bytes, without the name: what the scan engine works on.
     pub fn table_file(&self) -> &TableFile {
         &self.file
     }
@@ -101,36 +168,19 @@ impl OpenFile {
         self.file.table().properties()
     }
 
-    /// The scan of these columns (`None` is all) and of the rows for which the condition holds. Names and types are
-    /// checked here, before anything is read.
-    pub fn select(&self, columns: Option<&[ColumnName]>, condition: Option<&str>) -> Result<Scan> {
-        let schema = self.schema();
-        let resolve = || -> Result<Scan> {
-            let projection = match columns {
-                None => Projection::all(),
-                Some(names) => ColumnName::projection(names, &schema)?,
-            };
-            projection.resolve(&schema)?;
-            let predicate = condition.map(|text| Predicate::parse(text, &schema)?.bind(&schema)).transpose()?;
-            Ok(Scan { projection, predicate, ..Scan::default() })
-        };
-        self.named(resolve())
+    /// Reads batches in row order: all of them, unless the builder is told which.
+    pub fn scan(&self) -> ScanBuilder<'_, OpenFile> {
+        ScanBuilder::new(self, self.schema(), self.row_count())
     }
 
-    /// Reads batches in row order.
-    pub fn scan(&self, scan: &Scan) -> Result<NamedBatches> {
-        let batches = self.named(self.file.scan(scan))?;
-        Ok(NamedBatches { name: self.input.name().into(), batches })
+    /// Reads single rows, in this order. Rows are counted from 0 and may repeat.
+    pub fn take(&self, rows: impl IntoIterator<Item = u64>) -> TakeBuilder<'_, OpenFile> {
+        TakeBuilder::new(self, rows.into_iter().collect())
     }
 
-    /// What a scan would read.
-    pub fn planned(&self, scan: &Scan) -> Result<Planned> {
-        self.named(self.file.planned(scan))
-    }
-
-    /// These rows, in this order.
-    pub fn take(&self, rows: &[u64], projection: &Projection) -> Result<RecordBatch> {
-        self.named(self.file.take(rows, projection))
+    /// The batches of a scan that has been resolved.
+    pub(crate) fn read(&self, scan: &Scan) -> Result<Batches> {
+        Ok(Batches::new(self.input.name(), self.named(self.file.scan(scan))?))
     }
 
     /// The byte map.
@@ -143,39 +193,7 @@ impl OpenFile {
         self.named(self.file.verify())
     }
 
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|e| e.file(self.input.name()))
-    }
-}
-
-/// The batches of a scan; errors carry the file's name.
-pub struct NamedBatches {
-    name: String,
-    batches: Batches,
-}
-
-impl NamedBatches {
-    /// The schema of the batches.
-    pub fn schema(&self) -> SchemaRef {
-        self.batches.schema()
-    }
-
-    /// What was planned to be read.
-    pub fn planned(&self) -> Planned {
-        self.batches.planned()
-    }
-
-    /// How many rows have been decoded so far of each column that is read: those asked for, then those of conditions.
-    pub fn decoded(&self) -> Vec<(String, u64)> {
-        self.batches.decoded()
-    }
-}
-
-impl Iterator for NamedBatches {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = self.batches.next()?;
-        Some(next.map_err(|e: Error| e.file(self.name.clone())))
     }
 }

@@ -1,6 +1,6 @@
 //! What a name stands for: a file, or an object in a store.
 
-use crate::same_file;
+use crate::target::same_file;
 use colkit_core::Result;
 #[cfg(feature = "object-store")]
 use colkit_store::{Location, Stores, is_url};

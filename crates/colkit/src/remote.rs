@@ -1,13 +1,16 @@
 //! A file in an object store, for async programs: nothing here blocks.
 
-use crate::Opening;
+use crate::{OpenOptions, ScanBuilder, TakeBuilder};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use colkit_core::drive::store::Remote;
-use colkit_core::{Format, Limits, Projection, Result, Scan, Table, recognition};
+use colkit_core::{Format, Limits, Result, Table, recognition};
 use colkit_store::{ObjectMeta, ObjectStore, Stores};
+use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// Bytes that opening a file in a store may fetch in vain: fewer would be a request more.
 const PREFETCH: u64 = 64 << 10;
@@ -22,7 +25,7 @@ pub struct RemoteFile {
     limits: Limits,
 }
 
-impl Opening {
+impl OpenOptions {
     /// Opens the object at a URL such as `s3://bucket/file.lance`.
     pub async fn open_url(&self, url: &str) -> Result<RemoteFile> {
         let location = Stores::shared().locate(url)?;
@@ -42,7 +45,7 @@ impl Opening {
             Remote::new(store, object)
         };
         let opened = async {
-            let format = match &self.from {
+            let format = match &self.format {
                 Some(name) => self.registry.named(name, &self.text)?,
                 None => {
                     let extension = object.location.extension().map(str::to_ascii_lowercase);
@@ -95,16 +98,65 @@ impl RemoteFile {
         self.table.row_count()
     }
 
-    /// Reads batches in row order, as they are asked for. Dropping the stream ends it.
-    pub fn scan(&self, scan: &Scan) -> impl Stream<Item = Result<RecordBatch>> + Send + 'static + use<> {
-        let name = self.name.clone();
-        let batches = self.bytes.clone().scan(self.table.clone(), scan, &self.limits);
-        batches.map(move |batch| batch.map_err(|e| e.file(&*name)))
+    /// Reads batches in row order: all of them, unless the builder is told which.
+    pub fn scan(&self) -> ScanBuilder<'_, RemoteFile> {
+        ScanBuilder::new(self, self.schema(), self.row_count())
     }
 
-    /// These rows, in this order; rows may repeat.
-    pub async fn take(&self, rows: &[u64], projection: &Projection) -> Result<RecordBatch> {
-        let taken = self.bytes.take(self.table.clone(), rows, projection, &self.limits).await;
-        taken.map_err(|e| e.file(&*self.name))
+    /// Reads single rows, in this order. Rows are counted from 0 and may repeat.
+    pub fn take(&self, rows: impl IntoIterator<Item = u64>) -> TakeBuilder<'_, RemoteFile> {
+        TakeBuilder::new(self, rows.into_iter().collect())
+    }
+}
+
+impl ScanBuilder<'_, RemoteFile> {
+    /// Starts reading: batches as they are asked for. Dropping the stream ends it.
+    pub fn stream(self) -> Result<BatchStream> {
+        let RemoteFile { name, table, bytes, limits, .. } = self.file;
+        let resolved = self.build().and_then(|scan| Ok((scan.projection.schema(&table.schema())?, scan)));
+        let (schema, scan) = resolved.map_err(|e| e.file(&**name))?;
+        let name = name.clone();
+        let batches = bytes.clone().scan(table.clone(), &scan, limits);
+        let batches = batches.map(move |batch| batch.map_err(|e| e.file(&*name))).boxed();
+        Ok(BatchStream { schema, batches })
+    }
+}
+
+impl TakeBuilder<'_, RemoteFile> {
+    /// Reads the rows, all of them into one batch.
+    pub async fn batch(self) -> Result<RecordBatch> {
+        let RemoteFile { name, table, bytes, limits, .. } = self.file;
+        let taken = async {
+            let projection = self.projection(&table.schema())?;
+            bytes.take(table.clone(), &self.rows, &projection, limits).await
+        };
+        taken.await.map_err(|e: colkit_core::Error| e.file(&**name))
+    }
+}
+
+/// The batches of a scan over a store, in row order. After an error there is nothing more.
+#[must_use = "batches are read as they are asked for"]
+pub struct BatchStream {
+    schema: SchemaRef,
+    batches: BoxStream<'static, Result<RecordBatch>>,
+}
+
+impl BatchStream {
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    /// The next batch; `None` at the end. The same as `StreamExt::next`, for those who do without the crate `futures`.
+    pub async fn next(&mut self) -> Option<Result<RecordBatch>> {
+        self.batches.next().await
+    }
+}
+
+impl Stream for BatchStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.batches.poll_next_unpin(context)
     }
 }

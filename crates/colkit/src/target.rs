@@ -79,7 +79,7 @@ pub fn check_target(path: &Path, existing: Existing) -> Result<()> {
 
 /// Whether two paths lead to the same file, through links too.
 #[cfg(feature = "fs")]
-pub fn same_file(a: &Path, b: &Path) -> bool {
+pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;

@@ -4,13 +4,14 @@
 //! A broken column does not hide the others: where reading all columns together fails, halves of them are read, and
 //! halves of those, until the broken ones stand alone.
 
-use crate::{Input, OpenFile, Opening};
-use colkit_core::{Checksums, Error, Finding, Layout, Projection, Result, Scan};
+use crate::{Input, OpenFile, OpenOptions};
+use colkit_core::{Checksums, Error, Finding, Layout, Result};
 use std::collections::HashSet;
 use std::ops::Range;
 
 /// What checking a file gave.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Verdict {
     /// The file's name.
     pub file: String,
@@ -33,6 +34,11 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// The verdict on a file that cannot even be looked at.
+    pub fn unreadable(file: impl Into<String>, error: Error) -> Self {
+        Verdict { file: file.into(), errors: vec![error], ..Self::default() }
+    }
+
     /// Whether nothing is wrong.
     pub fn is_valid(&self) -> bool {
         self.errors.is_empty()
@@ -63,9 +69,9 @@ impl Verdict {
 }
 
 /// Checks everything that can be checked about `input`, within `memory` bytes.
-pub fn verify(input: &Input, opening: &Opening, memory: u64) -> Verdict {
+pub fn verify(input: &Input, options: &OpenOptions, memory: u64) -> Verdict {
     let mut verdict = Verdict { file: input.name().into(), bytes: input.size(), ..Verdict::default() };
-    let file = match opening.open(input) {
+    let file = match options.open_input(input) {
         Ok(file) => file,
         Err(error) => {
             verdict.errors.push(error);
@@ -132,7 +138,7 @@ fn check_names(verdict: &mut Verdict, file: &OpenFile) {
 }
 
 fn check_values(verdict: &mut Verdict, file: &OpenFile, memory: u64) {
-    let all = read(file, Projection::all(), memory);
+    let all = read(file, 0..file.schema().fields().len(), memory);
     let Err(error) = all else {
         return verdict.checked.push("every value of every column decodes".into());
     };
@@ -152,7 +158,7 @@ fn check_columns(verdict: &mut Verdict, file: &OpenFile, columns: Range<usize>, 
     }
     let before = verdict.errors.len();
     for half in [columns.start..middle, middle..columns.end] {
-        match read(file, Projection::columns(half.clone()), memory) {
+        match read(file, half.clone(), memory) {
             Err(error) => check_columns(verdict, file, half, error, memory),
             Ok(()) => {
                 let schema = file.schema();
@@ -169,9 +175,9 @@ fn check_columns(verdict: &mut Verdict, file: &OpenFile, columns: Range<usize>, 
 }
 
 /// Reads these columns whole and counts the rows.
-fn read(file: &OpenFile, projection: Projection, memory: u64) -> Result<()> {
+fn read(file: &OpenFile, columns: Range<usize>, memory: u64) -> Result<()> {
     let mut rows = 0;
-    for batch in file.scan(&Scan { memory, ..Scan::of(projection) })? {
+    for batch in file.scan().columns(columns).memory(memory).batches()? {
         rows += batch?.num_rows() as u64;
     }
     if rows != file.row_count() {

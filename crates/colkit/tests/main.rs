@@ -15,6 +15,7 @@ mod random;
 mod facade {
     mod convert;
     mod diff;
+    mod examples;
     mod matrix;
     mod open;
     mod packed;
@@ -22,5 +23,7 @@ mod facade {
     #[cfg(feature = "object-store")]
     mod remote;
     mod sample;
+    mod scan;
+    mod stranger;
     mod verify;
 }

@@ -2,7 +2,7 @@
 
 use crate::human::parse_size;
 use clap::{Args, ValueEnum};
-use colkit::lance::{Prefer, Version, Writing};
+use colkit::lance::{LanceWriteOptions, Prefer, Version};
 
 /// Options for writing Lance files.
 #[derive(Args, Debug, Clone, Default)]
@@ -51,24 +51,22 @@ pub enum VersionArg {
 
 impl LanceArgs {
     /// The write options, if any was given.
-    pub fn writing(&self) -> Option<Writing> {
+    pub fn write_options(&self) -> Option<LanceWriteOptions> {
         let asked =
             self.prefer.is_some() || self.lance_version.is_some() || self.page_size.is_some() || !self.bloom.is_empty();
-        let default = Writing::default();
-        asked.then(|| Writing {
-            prefer: self.prefer.map_or(default.prefer, |p| match p {
-                PreferArg::Balance => Prefer::Balance,
-                PreferArg::Size => Prefer::Size,
-                PreferArg::Speed => Prefer::Speed,
-                PreferArg::RandomAccess => Prefer::RandomAccess,
-            }),
-            version: self.lance_version.map(|v| match v {
-                VersionArg::V2_0 => Version::V2_0,
-                VersionArg::V2_1 => Version::V2_1,
-                VersionArg::V2_2 => Version::V2_2,
-            }),
-            bloom: self.bloom.clone(),
-            page_bytes: self.page_size.unwrap_or(default.page_bytes),
-        })
+        let mut options = LanceWriteOptions::new().with_bloom(&self.bloom);
+        options.prefer = self.prefer.map_or(options.prefer, |p| match p {
+            PreferArg::Balance => Prefer::Balance,
+            PreferArg::Size => Prefer::Size,
+            PreferArg::Speed => Prefer::Speed,
+            PreferArg::RandomAccess => Prefer::RandomAccess,
+        });
+        options.version = self.lance_version.map(|v| match v {
+            VersionArg::V2_0 => Version::V2_0,
+            VersionArg::V2_1 => Version::V2_1,
+            VersionArg::V2_2 => Version::V2_2,
+        });
+        options.page_bytes = self.page_size.unwrap_or(options.page_bytes);
+        asked.then_some(options)
     }
 }

@@ -9,8 +9,8 @@ use colkit::arrow::array::{Array, ArrayRef};
 use colkit::arrow::compute::cast;
 use colkit::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::json::texts;
-use colkit::plan::batch_of;
+use colkit::core::json::texts;
+use colkit::core::plan::batch_of;
 use colkit::{Format, Nulls, Registry, Result, Sink, TableWriter, TextReading, Types, WriteOptions};
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@
 use super::{RowPrinter, RowSource};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::json::encoder;
+use colkit::core::json::encoder;
 use colkit::{Result, Sink, type_name};
 use serde_json::json;
 

@@ -3,8 +3,9 @@
 use super::RowPrinter;
 use colkit::arrow::datatypes::{FieldRef, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::json::{key, rows};
-use colkit::{Result, Sink, make_unique};
+use colkit::core::json::{key, rows};
+use colkit::core::make_unique;
+use colkit::{Result, Sink};
 
 pub struct NdjsonPrinter {
     keys: Vec<Vec<u8>>,

@@ -3,7 +3,8 @@
 use crate::Io;
 use crate::request::{input, is_stream};
 use colkit::at1::MOST_FILES;
-use colkit::{Attributes, Error, Input, Result};
+use colkit::core::Attributes;
+use colkit::{Error, Input, Result};
 use std::collections::HashMap;
 use std::fs::{FileType, Metadata};
 use std::path::{Path, PathBuf};

@@ -5,40 +5,49 @@ use crate::human::{bytes, parse_range, plural, share};
 use crate::progress::Progress;
 use crate::rows::{RowOutput, RowSource};
 use crate::{Io, Outcome};
-use colkit::plan::Planned;
-use colkit::{OpenFile, Result, Scan, pool};
+use colkit::core::pool;
+use colkit::{OpenFile, Planned, Result, ScanBuilder};
 use std::io::Write;
 
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
-    let chosen = file.select(columns.as_deref(), args.condition.as_deref())?;
     let rows = args.rows.as_deref().map(|text| parse_range(text, file.row_count())).transpose()?;
-    let scan = Scan { rows, memory: args.reading.memory, ..chosen };
-    print(&file, &scan, &printing, &args.print, io)
+    let scan = rows.into_iter().fold(file.scan(), ScanBuilder::rows).memory(args.reading.memory);
+    let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
+    let shown = Shown { file: &file, scan, condition: args.condition.as_deref(), memory: args.reading.memory };
+    print(shown, &printing, &args.print, io)
 }
 
 pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
-    let chosen = file.select(columns.as_deref(), None)?;
-    let rows = Some(0..args.rows.min(file.row_count()));
-    let scan = Scan { rows, memory: args.reading.memory, ..chosen };
-    print(&file, &scan, &printing, &args.print, io)
+    let scan = file.scan().rows(0..args.rows.min(file.row_count())).memory(args.reading.memory);
+    let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
+    print(Shown { file: &file, scan, condition: None, memory: args.reading.memory }, &printing, &args.print, io)
 }
 
-fn print(file: &OpenFile, scan: &Scan, printing: &RowOutput, args: &PrintArgs, io: &mut Io) -> Result<Outcome> {
-    let mut batches = file.scan(scan)?;
+/// What to print: the rows of a scan for which the condition holds.
+struct Shown<'a> {
+    file: &'a OpenFile,
+    scan: ScanBuilder<'a, OpenFile>,
+    condition: Option<&'a str>,
+    memory: u64,
+}
+
+fn print(shown: Shown<'_>, printing: &RowOutput, args: &PrintArgs, io: &mut Io) -> Result<Outcome> {
+    let Shown { file, scan, condition, memory } = shown;
+    let mut batches = condition.into_iter().fold(scan.clone(), ScanBuilder::filter).batches()?;
     let planned = batches.planned();
     if args.explain {
         explain_plan(&planned, io)?;
-        if scan.predicate.is_some() {
-            explain_skipped(&planned, &file.planned(&Scan { predicate: None, ..scan.clone() })?, io)?;
+        if condition.is_some() {
+            explain_skipped(&planned, &scan.planned()?, io)?;
         }
     }
-    let mut printer = printing.start(&batches.schema(), RowSource::file(file), io, scan.memory)?;
+    let mut printer = printing.start(&batches.schema(), RowSource::file(file), io, memory)?;
     // No progress bar while rows scroll by.
     let watched = args.out.is_some() || io.stdout.width.is_none();
     let progress = watched.then(|| Progress::watch(io, "reading", &[file.input().clone()], planned.bytes));
@@ -51,7 +60,7 @@ fn print(file: &OpenFile, scan: &Scan, printing: &RowOutput, args: &PrintArgs, i
         writeln!(io.stderr, "note: {note}")?;
     }
     if args.explain {
-        if scan.predicate.is_some() {
+        if condition.is_some() {
             explain_decoded(&batches.decoded(), io)?;
         }
         explain_read(file, io)?;

@@ -8,8 +8,8 @@ use crate::{Io, Outcome};
 use colkit::interop::{ArrowFile, ArrowStream, IpcCompression, Parquet, ParquetCompression};
 use colkit::lance::Lance;
 use colkit::{
-    Conversion, ConversionSummary, Error, Format, Input, Result, Sink, StreamSink, WriteOptions, check_target, create,
-    target_format,
+    Conversion, ConversionSummary, CreateOptions, Error, Format, Input, Registry, Result, Sink, StreamSink,
+    WriteOptions, check_target, create, target_format,
 };
 use serde_json::json;
 use std::io::Write;
@@ -21,20 +21,19 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
     let path = (!is_stream(&args.output)).then_some(args.output.as_path());
     let output = path.map_or("standard output".into(), |p| p.display().to_string());
-    let opening = args.reading.opening()?;
-    let writing = args.lance.writing();
-    let registry = match &writing {
-        Some(writing) => opening.registry.clone().configured(Lance::new().writing(writing.clone())),
-        None => opening.registry.clone(),
+    let open_options = args.reading.open_options()?;
+    let lance = args.lance.write_options();
+    let registry = match &lance {
+        Some(options) => Registry::default().configured(Lance::new().with_write_options(options.clone())),
+        None => Registry::default(),
     };
     let target = target_format(&registry, args.to.as_deref(), path, "--to")?;
-    if writing.is_some() && target.name() != Lance::new().name() {
+    if lance.is_some() && target.name() != Lance::new().name() {
         let what =
             format!("--prefer, --lance-version, --bloom and --page-size are for Lance files, not {}", target.name());
         return Err(Error::request("option_of_another_format", what));
     }
     let target = compressed(target, args.compression)?;
-    let write = write_options(args);
     let columns = args.columns.names()?;
     let inputs = inputs(&args.inputs, io)?;
     let existing = args.force.existing();
@@ -54,14 +53,9 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
                 .hint("name a file to write"));
         }
     });
-    let conversion = Conversion {
-        inputs: inputs.clone(),
-        opening,
-        columns,
-        condition: args.condition.clone(),
-        write,
-        drop_metadata: args.drop_metadata,
-    };
+    let conversion = Conversion::new(inputs.clone()).open_options(open_options).create_options(create_options(args));
+    let conversion = columns.into_iter().fold(conversion, Conversion::columns);
+    let conversion = args.condition.iter().fold(conversion, Conversion::filter);
     let total = inputs.iter().map(Input::size).sum();
     let progress = Progress::watch(io, "analysing", &inputs, total);
     let prepared = conversion.prepare(target.clone())?;
@@ -149,8 +143,8 @@ fn compressed(target: Arc<dyn Format>, codec: Option<CompressionArg>) -> Result<
     }
 }
 
-fn write_options(args: &ConvertArgs) -> WriteOptions {
-    WriteOptions {
+fn create_options(args: &ConvertArgs) -> CreateOptions {
+    let write = WriteOptions {
         level: args.level,
         memory: args.reading.memory,
         threads: args.reading.thread_count(),
@@ -158,7 +152,8 @@ fn write_options(args: &ConvertArgs) -> WriteOptions {
         types: args.fit.types(),
         rename_duplicates: args.reading.rename_duplicates,
         spill_folder: None,
-    }
+    };
+    CreateOptions::new().with_write_options(write).with_drop_metadata(args.drop_metadata)
 }
 
 fn print_summary(

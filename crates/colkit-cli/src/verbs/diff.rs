@@ -10,21 +10,18 @@ use serde_json::json;
 use std::io::Write;
 
 pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
-    let opening = args.reading.opening()?;
+    let open = args.reading.open_options()?;
     let inputs = inputs([&args.left, &args.right], io)?;
     let [left, right] = inputs.as_slice() else {
         return Err(colkit::Error::request("no_input", "expected two files"));
     };
-    let options = DiffOptions {
-        columns: args.columns.names()?,
-        key: args.key.as_deref().map(ColumnName::parse_list).transpose()?,
-        rows: args.limit.max(1),
-        cells: args.show,
-        memory: args.reading.memory,
-    };
+    let mut options =
+        DiffOptions::new().with_rows(args.limit.max(1)).with_cells(args.show).with_memory(args.reading.memory);
+    options.columns = args.columns.names()?;
+    options.key = args.key.as_deref().map(ColumnName::parse_list).transpose()?;
     let total = inputs.iter().map(Input::size).sum();
     let progress = Progress::watch(io, "comparing", &inputs, total);
-    let difference = colkit::diff(left, right, &opening, &options)?;
+    let difference = colkit::diff(left, right, &open, &options)?;
     drop(progress);
     let equal = difference.is_equal();
     if args.script.json {

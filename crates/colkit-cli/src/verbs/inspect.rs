@@ -10,10 +10,10 @@ use serde::{Serialize, Serializer};
 use std::io::Write;
 
 pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
-    let opening = args.reading.opening()?;
+    let options = args.reading.open_options()?;
     let mut outcome = Outcome::Success;
     for name in &args.files {
-        let inspected = input(name, io).and_then(|i| opening.open(&i)).and_then(|f| Ok((f.layout()?, f)));
+        let inspected = input(name, io).and_then(|i| options.open_input(&i)).and_then(|f| Ok((f.layout()?, f)));
         let (layout, file) = match inspected {
             Ok(inspected) => inspected,
             // One bad file among several does not hide the others.

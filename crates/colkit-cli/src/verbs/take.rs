@@ -5,7 +5,7 @@ use crate::args::TakeArgs;
 use crate::human::parse_range;
 use crate::rows::{RowOutput, RowSource};
 use crate::{Io, Outcome};
-use colkit::{Error, Result};
+use colkit::{Error, Result, TakeBuilder};
 use std::io::Write;
 
 /// More rows than anyone types; a range that says more is a scan.
@@ -15,9 +15,8 @@ pub fn run(args: &TakeArgs, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, io)?;
-    let projection = file.select(columns.as_deref(), None)?.projection;
     let rows = parse_rows(&args.rows, file.row_count()).map_err(|e| e.file(file.input().name()))?;
-    let batch = file.take(&rows, &projection)?;
+    let batch = columns.into_iter().fold(file.take(rows), TakeBuilder::columns).batch()?;
     let mut printer = printing.start(&batch.schema(), RowSource::file(&file), io, args.reading.memory)?;
     printer.write(&batch)?;
     for note in printer.finish()? {

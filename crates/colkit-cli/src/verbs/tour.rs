@@ -12,8 +12,8 @@ use colkit::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int
 use colkit::arrow::datatypes::{DataType, Field, Schema};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::{
-    Conversion, DiffOptions, Error, Existing, Format, Input, Opening, Projection, Registry, Result, Scan, TextReading,
-    WriteOptions, check_target, create, type_name,
+    Conversion, DiffOptions, Error, Existing, Format, Input, OpenOptions, Registry, Result, TextReading, WriteOptions,
+    check_target, create, type_name,
 };
 use serde_json::json;
 use std::io::Write;
@@ -133,7 +133,7 @@ fn try_format(
     printer.say(&format!("\n{}", format.name()))?;
     printer.command(&format!("colkit convert {from} {to}"))?;
     let source = Input::path(sample)?;
-    let conversion = Conversion { inputs: vec![source.clone()], ..Conversion::default() };
+    let conversion = Conversion::new([source.clone()]);
     let prepared = conversion.prepare(format.clone())?;
     let changed = changed_types(&full_schema(), prepared.schema());
     let sink = create(&file, [sample], existing)?;
@@ -145,15 +145,15 @@ fn try_format(
     }
     printer.command(&format!("colkit cat {to} --columns quantity,note --explain"))?;
     let input = Input::path(&file)?;
-    let opened = Opening::default().open(&input)?;
-    for batch in opened.scan(&Scan::of(Projection::named(&opened.schema(), ["quantity", "note"])?))? {
+    let opened = OpenOptions::new().open_input(&input)?;
+    for batch in opened.scan().columns(["quantity", "note"]).batches()? {
         batch?;
     }
     let pruned = input.read_count().bytes;
     let read = format!("{} of {} bytes", count(pruned), count(input.size()));
     printer.say(&format!("  reads {read} ({})", share(pruned, input.size())))?;
     printer.command(&format!("colkit diff {from} {to}"))?;
-    let difference = colkit::diff(&source, &input, &Opening::default(), &DiffOptions::default())?;
+    let difference = colkit::diff(&source, &input, &OpenOptions::new(), &DiffOptions::default())?;
     let equal = difference.is_equal() && difference.compared_rows == summary.rows;
     printer.say(if equal { "  equal: every value matches" } else { "  DIFFERENT" })?;
     Ok(FormatResult { format: format.name(), changed, bytes: input.size(), pruned, equal, file })

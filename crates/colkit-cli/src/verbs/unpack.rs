@@ -11,7 +11,8 @@ use colkit::arrow::temporal_conversions::timestamp_s_to_datetime;
 use colkit::at1::{
     Bundle, BundleEntry, Integrity, RestoreOptions, Restored, is_bundle, restore, restore_entries, unportable_names,
 };
-use colkit::{ByteRange, Error, Input, Result, Sink, StreamSink, TreeSink, already_there, create};
+use colkit::core::{TreeSink, already_there};
+use colkit::{ByteRange, Error, Input, Result, Sink, StreamSink, create};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};

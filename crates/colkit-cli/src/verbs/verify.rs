@@ -11,14 +11,14 @@ use serde_json::json;
 use std::io::Write;
 
 pub fn run(args: &VerifyArgs, io: &mut Io) -> Result<Outcome> {
-    let opening = args.reading.opening()?;
+    let options = args.reading.open_options()?;
     let mut outcome = Outcome::Success;
     for file in &args.files {
         let verdict = match input(file, io) {
-            Err(error) => Verdict { file: file.display().to_string(), errors: vec![error], ..Verdict::default() },
+            Err(error) => Verdict::unreadable(file.display().to_string(), error),
             Ok(input) => {
                 let _progress = Progress::watch(io, "verifying", std::slice::from_ref(&input), input.size());
-                colkit::verify(&input, &opening, args.reading.memory)
+                colkit::verify(&input, &options, args.reading.memory)
             }
         };
         if !verdict.is_valid() {

@@ -5,20 +5,26 @@ use crate::{ByteRange, Error, Result};
 use bytes::Bytes;
 use std::path::Path;
 
-/// A local file mapped into memory: no bytes are copied, and none are asked for twice.
+/// A memory-mapped local file: no bytes are copied, and none are read twice.
 ///
-/// Much faster than [`FileSource`] for single rows of a file that is in the page cache, slower for one that is not.
-/// Never the default: when somebody else cuts a mapped file, reading it kills the process.
+/// Much faster than [`FileSource`] for single rows of a file in the page cache, slower for one that is not. Never the
+/// default, since nothing keeps other processes from changing the file.
 #[derive(Debug)]
 pub struct MappedSource(Bytes);
 
 impl MappedSource {
-    /// Maps the file at `path`, which nobody may change or cut as long as anything read from it lives.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+    /// Maps the file at `path`.
+    ///
+    /// # Safety
+    ///
+    /// No process may modify or truncate the file while this source, or anything read from it, is alive. Decoders rely on
+    /// bytes that stay what they were when they were checked, and reading beyond the end of a truncated file kills the
+    /// process.
+    #[expect(unsafe_code, reason = "mapping is what this type is for")]
+    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = FileSource::open(path)?.file;
-        // SAFETY: the caller has been told that nobody may change the file; it is only ever read.
-        #[expect(unsafe_code, reason = "mapping is what this type is for")]
+        // SAFETY: the caller promises that nobody changes the file; it is only ever read.
         let map = unsafe { memmap2::Mmap::map(&file) };
         Ok(MappedSource(Bytes::from_owner(map.map_err(|e| Error::from(e).file(path.display().to_string()))?)))
     }

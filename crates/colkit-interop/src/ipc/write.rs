@@ -84,6 +84,6 @@ impl TableWriter for IpcWriter {
                 out.into_inner()?
             }
         };
-        Ok(WriteSummary { rows: self.rows, bytes: sink.commit()?, notes: Vec::new() })
+        Ok(WriteSummary::new(self.rows, sink.commit()?, Vec::new()))
     }
 }

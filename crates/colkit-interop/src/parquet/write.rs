@@ -350,6 +350,6 @@ impl TableWriter for ParquetWriter {
             return Err(Error::request("writer_failed", "the file could not be started"));
         };
         let sink = writing.finish()?;
-        Ok(WriteSummary { rows: self.rows, bytes: sink.commit()?, notes: self.notes })
+        Ok(WriteSummary::new(self.rows, sink.commit()?, self.notes))
     }
 }

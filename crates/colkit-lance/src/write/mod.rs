@@ -39,7 +39,7 @@ use colkit_core::drive::parallel;
 use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, column_index};
 use container::{BufferPlace, Output, PageBytes, WrittenColumn};
 use hints::Hints;
-pub use options::{Prefer, Writing};
+pub use options::{LanceWriteOptions, Prefer};
 use prost::Message;
 use zones::{ZONE_ROWS, ZoneMap};
 
@@ -94,7 +94,12 @@ enum LeafKind {
 }
 
 impl LanceWriter {
-    pub fn new(schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions, writing: &Writing) -> Result<Self> {
+    pub fn new(
+        schema: SchemaRef,
+        sink: Box<dyn Sink>,
+        options: &WriteOptions,
+        writing: &LanceWriteOptions,
+    ) -> Result<Self> {
         let version = writing.version();
         let mut notes = Vec::new();
         let mut stored = schema::storable(&schema, version, options.types, &mut notes)?;
@@ -328,7 +333,7 @@ impl TableWriter for LanceWriter {
             schema::descriptor(&stored, rows)
         };
         let bytes = self.output.finish(descriptor, columns, globals)?;
-        Ok(WriteSummary { rows: self.rows, bytes, notes: self.notes })
+        Ok(WriteSummary::new(self.rows, bytes, self.notes))
     }
 }
 

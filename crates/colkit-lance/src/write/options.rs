@@ -4,6 +4,7 @@ use crate::container::Version;
 
 /// What encodings are chosen for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Prefer {
     /// Small files that are quick to write, to scan and to take single rows from.
     #[default]
@@ -17,8 +18,17 @@ pub enum Prefer {
 }
 
 /// How Lance files are written.
+///
+/// ```
+/// use colkit_lance::{Lance, LanceWriteOptions, Prefer};
+/// let options = LanceWriteOptions::new().with_prefer(Prefer::Size).with_bloom(["sym"]);
+/// let format = Lance::new().with_write_options(options);
+/// # let _ = format;
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Writing {
+#[non_exhaustive]
+#[must_use]
+pub struct LanceWriteOptions {
     /// What encodings are chosen for.
     pub prefer: Prefer,
     /// The version of the file; 2.0, 2.1 and 2.2 can be written. `None` is 2.1, which more releases read, and for the
@@ -30,13 +40,42 @@ pub struct Writing {
     pub page_bytes: u64,
 }
 
-impl Default for Writing {
+impl Default for LanceWriteOptions {
     fn default() -> Self {
-        Writing { prefer: Prefer::default(), version: None, bloom: Vec::new(), page_bytes: 8 << 20 }
+        LanceWriteOptions { prefer: Prefer::default(), version: None, bloom: Vec::new(), page_bytes: 8 << 20 }
     }
 }
 
-impl Writing {
+impl LanceWriteOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Chooses encodings for this purpose.
+    pub fn with_prefer(mut self, prefer: Prefer) -> Self {
+        self.prefer = prefer;
+        self
+    }
+
+    /// Writes files of this version.
+    pub fn with_version(mut self, version: Version) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    /// Writes bloom filters for these top-level columns.
+    pub fn with_bloom(mut self, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.bloom = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Makes a page of this many bytes of Arrow memory.
+    pub fn with_page_bytes(mut self, bytes: u64) -> Self {
+        self.page_bytes = bytes;
+        self
+    }
+
     /// The version that files get.
     pub(crate) fn version(&self) -> Version {
         self.version.unwrap_or(match self.prefer {

@@ -4,7 +4,7 @@ use crate::numbers;
 use crate::random::{Condition, Random, Table, same_kind, seeds};
 use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
-use colkit::{FileSink, Format, Opening, Registry, TextReading, WriteOptions};
+use colkit::{FileSink, Format, OpenOptions, Registry, TextReading, WriteOptions};
 use colkit_sql::{Sessions, approximate_numbers};
 use datafusion::common::TableReference;
 use datafusion::prelude::SessionContext;
@@ -12,7 +12,7 @@ use datafusion::sql::parser::DFParser;
 use std::path::Path;
 
 fn session() -> SessionContext {
-    Sessions { opening: Opening { threads: 2, ..Opening::default() }, ..Sessions::default() }.start().unwrap()
+    Sessions { open_options: OpenOptions::new().with_threads(2), ..Sessions::default() }.start().unwrap()
 }
 
 /// The answer to a query as `colkit sql` asks it.

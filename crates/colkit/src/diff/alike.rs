@@ -4,13 +4,13 @@
 //! is as different from every value as one that cannot be read at all.
 
 use crate::convert::wider_fields;
-use crate::{Input, OpenFile, Opening};
+use crate::{Input, OpenFile, OpenOptions};
 use arrow::array::{Array, ArrayRef, AsArray, StringArray, new_null_array};
 use arrow::compute::{can_cast_types, cast};
 use arrow::datatypes::{DataType, Field, TimeUnit};
 use arrow::row::{RowConverter, SortField};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use colkit_core::{Nulls, Projection, Result, Scan, json};
+use colkit_core::{Nulls, Result, json};
 use std::sync::Arc;
 
 /// An open file, and whether it is text.
@@ -20,23 +20,23 @@ pub(super) struct Opened {
 }
 
 /// Opens two inputs for comparison.
-pub(super) fn open_both(a: &Input, b: &Input, opening: &Opening) -> Result<(Opened, Opened)> {
+pub(super) fn open_both(a: &Input, b: &Input, opening: &OpenOptions) -> Result<(Opened, Opened)> {
     let is_text = |input: &Input| opening.format_of(input).map(|f| opening.registry.is_text(f.name()));
     let typed = |file: OpenFile| Opened { file, text: false };
     let text = |file: OpenFile| Opened { file, text: true };
     Ok(match (is_text(a)?, is_text(b)?) {
         (true, false) => {
-            let b = opening.open(b)?;
+            let b = opening.open_input(b)?;
             (text(open_like(a, &b, opening)?), typed(b))
         }
         (false, true) => {
-            let a = opening.open(a)?;
+            let a = opening.open_input(a)?;
             let b = open_like(b, &a, opening)?;
             (typed(a), text(b))
         }
-        (false, false) => (typed(opening.open(a)?), typed(opening.open(b)?)),
+        (false, false) => (typed(opening.open_input(a)?), typed(opening.open_input(b)?)),
         (true, true) => {
-            let (a, b) = (opening.open(a)?, opening.open(b)?);
+            let (a, b) = (opening.open_input(a)?, opening.open_input(b)?);
             // What both can be read as without change.
             let wider = wider_fields(a.schema().fields(), b.schema().fields());
             let common = |f: &&Arc<Field>| [&a, &b].iter().all(|file| file.schema().fields().find(f.name()).is_some());
@@ -54,15 +54,15 @@ pub(super) fn open_both(a: &Input, b: &Input, opening: &Opening) -> Result<(Open
     })
 }
 
-fn with_types(input: &Input, types: Vec<(String, DataType)>, opening: &Opening) -> Result<OpenFile> {
-    Opening { text: opening.text.clone().with_types(types), ..opening.clone() }.open(input)
+fn with_types(input: &Input, types: Vec<(String, DataType)>, opening: &OpenOptions) -> Result<OpenFile> {
+    opening.clone().with_text_types(types).open_input(input)
 }
 
 /// Opens text such that its columns can be compared with those of `model` of the same name: of the same type where every
 /// text of the inferred type also is one of that, as they were written otherwise.
-fn open_like(input: &Input, model: &OpenFile, opening: &Opening) -> Result<OpenFile> {
+fn open_like(input: &Input, model: &OpenFile, opening: &OpenOptions) -> Result<OpenFile> {
     let opening = opening.suited_to(model.format().as_ref(), Nulls::Refuse);
-    let plain = opening.open(input)?;
+    let plain = opening.open_input(input)?;
     let theirs = model.schema();
     let is_json = plain.format().name() == "ndjson";
     let mut types = Vec::new();
@@ -90,10 +90,10 @@ fn reads_as(inferred: &DataType, other: &DataType) -> bool {
 }
 
 /// Whether the text of a column can be read to this type; the only way to know is to try.
-fn can_read(input: &Input, name: &str, data_type: &DataType, opening: &Opening) -> bool {
+fn can_read(input: &Input, name: &str, data_type: &DataType, opening: &OpenOptions) -> bool {
     let attempt = || -> Result<()> {
         let file = with_types(input, vec![(name.into(), data_type.clone())], opening)?;
-        for batch in file.scan(&Scan::of(Projection::named(&file.schema(), [name])?))? {
+        for batch in file.scan().columns([name]).batches()? {
             batch?;
         }
         Ok(())

@@ -7,17 +7,17 @@
 use super::alike::{Alike, Opened};
 use super::columns::{Pair, chosen_columns};
 use super::{CellDifference, DiffOptions, Difference, differing_cells, scan_both, show};
-use crate::open::NamedBatches;
-use crate::{ColumnName, OpenFile};
+use crate::{Batches, ColumnName, OpenFile};
 use arrow::array::ArrayRef;
 use arrow::row::{RowConverter, Rows, SortField};
-use colkit_core::{Error, Projection, Result};
+use colkit_core::{Error, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 
 /// What became of the rows of the left table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ByKey {
     /// The columns of the key.
     pub columns: Vec<String>,
@@ -220,7 +220,7 @@ impl Secrets {
 
 /// Gives the number and both fingerprints of each row, of which the first `keys` columns are the key.
 fn each_row(
-    batches: NamedBatches,
+    batches: Batches,
     pairs: &[Pair],
     keys: usize,
     side: fn(&Pair) -> &Alike,
@@ -283,8 +283,7 @@ fn changed_cells(
         return Ok(Vec::new());
     }
     let take = |file: &OpenFile, rows: Vec<u64>, column: fn(&Pair) -> usize| -> Result<Vec<ArrayRef>> {
-        let columns = Projection::columns(pairs.iter().map(column));
-        Ok(file.take(&rows, &columns)?.columns().to_vec())
+        Ok(file.take(rows).columns(pairs.iter().map(column)).batch()?.columns().to_vec())
     };
     let left = take(&a.file, rows.iter().map(|r| r.0).collect(), |p| p.left)?;
     let right = take(&b.file, rows.iter().map(|r| r.1).collect(), |p| p.right)?;
@@ -307,9 +306,9 @@ fn keys_of(file: &OpenFile, columns: &[Pair], index: fn(&Pair) -> usize, rows: &
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let rows: Vec<u64> = rows.iter().map(|r| r.0).collect();
-    let batch = file.take(&rows, &Projection::columns(columns.iter().map(index)))?;
-    (0..rows.len()).map(|i| key_of(columns, batch.columns(), i)).collect()
+    let rows = rows.iter().map(|r| r.0);
+    let batch = file.take(rows).columns(columns.iter().map(index)).batch()?;
+    (0..batch.num_rows()).map(|i| key_of(columns, batch.columns(), i)).collect()
 }
 
 fn key_of(columns: &[Pair], arrays: &[ArrayRef], row: usize) -> Result<Key> {

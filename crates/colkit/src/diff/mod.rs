@@ -14,21 +14,22 @@ mod alike;
 mod columns;
 mod keyed;
 
-use crate::open::NamedBatches;
-use crate::{ColumnName, Input, Opening};
+use crate::{Batches, ColumnName, Input, OpenOptions};
 use alike::{Opened, open_both};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::Float64Type;
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use colkit_core::{Projection, Result, Scan};
+use colkit_core::Result;
 use columns::{Matched, Pair, Side, chosen_columns, match_columns};
 pub use keyed::{ByKey, Key};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// How far to look.
+/// What to compare, and how far to look.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
+#[must_use]
 pub struct DiffOptions {
     /// Compare only these columns, named as they are on the left; `None` compares all.
     pub columns: Option<Vec<ColumnName>>,
@@ -48,8 +49,46 @@ impl Default for DiffOptions {
     }
 }
 
+impl DiffOptions {
+    /// All columns, rows matched by position.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Compares only these columns, named as they are on the left.
+    pub fn with_columns(mut self, columns: impl IntoIterator<Item = impl Into<ColumnName>>) -> Self {
+        self.columns = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Matches rows by these columns, named as they are on the left.
+    pub fn with_key(mut self, columns: impl IntoIterator<Item = impl Into<ColumnName>>) -> Self {
+        self.key = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Stops after this many differing rows; by key, all rows are looked at.
+    pub fn with_rows(mut self, rows: u64) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    /// Keeps this many differing values for the report.
+    pub fn with_cells(mut self, cells: usize) -> Self {
+        self.cells = cells;
+        self
+    }
+
+    /// Uses at most this many bytes of memory.
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+}
+
 /// How two tables differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Difference {
     /// Differences of the columns: missing, of another type, in another order.
     pub schema: Vec<String>,
@@ -72,6 +111,7 @@ pub struct Difference {
 
 /// One value that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct CellDifference {
     /// The row, counted from 0; by key, the row on the left.
     pub row: u64,
@@ -98,8 +138,8 @@ impl Difference {
 }
 
 /// Compares two inputs.
-pub fn diff(a: &Input, b: &Input, opening: &Opening, options: &DiffOptions) -> Result<Difference> {
-    let (a, b) = open_both(a, b, opening)?;
+pub fn diff(a: &Input, b: &Input, open: &OpenOptions, options: &DiffOptions) -> Result<Difference> {
+    let (a, b) = open_both(a, b, open)?;
     let Matched { differences: schema, pairs } = match &options.columns {
         None => {
             let (left, right) = (a.file.schema(), b.file.schema());
@@ -115,10 +155,9 @@ pub fn diff(a: &Input, b: &Input, opening: &Opening, options: &DiffOptions) -> R
 }
 
 /// The rows of these columns on both sides.
-fn scan_both(a: &Opened, b: &Opened, pairs: &[Pair], memory: u64) -> Result<(NamedBatches, NamedBatches)> {
-    let scan = |columns: Vec<usize>| Scan { memory: memory / 2, ..Scan::of(Projection::columns(columns)) };
-    let left = a.file.scan(&scan(pairs.iter().map(|p| p.left).collect()))?;
-    Ok((left, b.file.scan(&scan(pairs.iter().map(|p| p.right).collect()))?))
+fn scan_both(a: &Opened, b: &Opened, pairs: &[Pair], memory: u64) -> Result<(Batches, Batches)> {
+    let left = a.file.scan().columns(pairs.iter().map(|p| p.left)).memory(memory / 2).batches()?;
+    Ok((left, b.file.scan().columns(pairs.iter().map(|p| p.right)).memory(memory / 2).batches()?))
 }
 
 /// Compares rows of the same position.
@@ -159,12 +198,12 @@ fn side_by_side(
 
 /// The rows of a scan, to be taken in any portion.
 struct Rows {
-    batches: NamedBatches,
+    batches: Batches,
     current: Option<RecordBatch>,
 }
 
 impl Rows {
-    fn new(batches: NamedBatches) -> Self {
+    fn new(batches: Batches) -> Self {
         Rows { batches, current: None }
     }
 

@@ -1,8 +1,8 @@
 use super::sample::{batch, formats, input, native_formats, write};
-use colkit::{DiffOptions, Difference, Input, Opening, diff};
+use colkit::{DiffOptions, Difference, Input, OpenOptions, diff};
 
 fn compare(a: &Input, b: &Input) -> Difference {
-    diff(a, b, &Opening::default(), &DiffOptions::default()).unwrap()
+    diff(a, b, &OpenOptions::new(), &DiffOptions::default()).unwrap()
 }
 
 #[test]
@@ -50,8 +50,8 @@ fn text_that_does_not_fit_the_types_is_a_difference_not_an_error() {
 fn looking_stops_at_the_limit() {
     let rows = |from: i32| (from..from + 500).map(|i| format!("{i}\n")).collect::<String>();
     let (a, b) = (input("a.csv", format!("n\n{}", rows(0))), input("b.csv", format!("n\n{}", rows(1))));
-    let options = DiffOptions { rows: 7, cells: 3, ..DiffOptions::default() };
-    let report = diff(&a, &b, &Opening::default(), &options).unwrap();
+    let options = DiffOptions::new().with_rows(7).with_cells(3);
+    let report = diff(&a, &b, &OpenOptions::new(), &options).unwrap();
     assert!(report.differing_rows >= 7);
     assert_eq!(report.first.len(), 3);
     let report = compare(&a, &input("longer.csv", format!("n\n{}", rows(0)) + "9\n"));
@@ -61,10 +61,7 @@ fn looking_stops_at_the_limit() {
 #[test]
 fn only_chosen_columns_are_compared() {
     let (a, b) = (input("a.csv", "x,y\n1,a\n2,b\n"), input("b.csv", "z,y,x\n9,a,1\n9,c,2\n"));
-    let with = |list: &str| {
-        let columns = Some(colkit::ColumnName::parse_list(list).unwrap());
-        diff(&a, &b, &Opening::default(), &DiffOptions { columns, ..DiffOptions::default() })
-    };
+    let with = |list: &str| diff(&a, &b, &OpenOptions::new(), &DiffOptions::new().with_columns(list.split(',')));
     assert!(with("x").unwrap().is_equal());
     assert_eq!(with("x,y").unwrap().differing_rows, 1);
     let error = with("z").unwrap_err();
@@ -81,8 +78,7 @@ fn rows_are_matched_by_key_however_little_memory_there_is() {
         format!("k,v\n{}", (5..ROWS + 3).rev().map(row).collect::<String>().replace("\n777,0\n", "\n777,9\n")),
     );
     let by_key = |memory: u64| {
-        let key = Some(colkit::ColumnName::parse_list("k").unwrap());
-        diff(&a, &b, &Opening::default(), &DiffOptions { key, memory, ..DiffOptions::default() }).unwrap()
+        diff(&a, &b, &OpenOptions::new(), &DiffOptions::new().with_key(["k"]).with_memory(memory)).unwrap()
     };
     let once = by_key(512 << 20);
     let rows = once.by_key.clone().unwrap();

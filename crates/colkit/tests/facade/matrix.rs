@@ -12,7 +12,7 @@ use colkit::arrow::array::{
 };
 use colkit::arrow::compute::{cast, concat_batches};
 use colkit::arrow::datatypes::{DataType, Field, Fields, Int32Type, Schema};
-use colkit::{Class, Conversion, Format, MemorySink, Opening, Registry, Scan, TextReading, WriteOptions};
+use colkit::{Class, Conversion, CreateOptions, Format, MemorySink, OpenOptions, Registry, TextReading};
 use std::sync::Arc;
 
 const NINE: [&str; 9] = ["gppcol", "cff", "colfile", "at1", "lance", "csv", "ndjson", "parquet", "arrow"];
@@ -98,11 +98,8 @@ fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
 
 fn converted(from: &dyn Format, to: &Arc<dyn Format>, table: &RecordBatch) -> colkit::Result<Vec<u8>> {
     let source = input(&format!("in.{}", from.extensions()[0]), write(from, table));
-    let conversion = Conversion {
-        inputs: vec![source],
-        write: WriteOptions { threads: 2, memory: 64 << 20, ..WriteOptions::default() },
-        ..Conversion::default()
-    };
+    let options = CreateOptions::new().with_threads(2).with_memory(64 << 20);
+    let conversion = Conversion::new([source]).create_options(options);
     let sink = MemorySink::new();
     let summary = conversion.prepare(to.clone())?.write(Box::new(sink.clone()))?;
     // AT-1 says which of its shapes it chose.
@@ -124,9 +121,9 @@ fn what_both_store_comes_through_all_81_pairs() {
             let table = table(both.clone());
             let bytes = converted(from.as_ref(), &to, &table)
                 .unwrap_or_else(|e| panic!("{} to {}, columns {names:?}: {e}", from.name(), to.name()));
-            let file = Opening::default().open(&input(&format!("out.{}", to.extensions()[0]), bytes)).unwrap();
+            let file = OpenOptions::new().open_input(&input(&format!("out.{}", to.extensions()[0]), bytes)).unwrap();
             assert_eq!(file.format().name(), to.name(), "recognised by its content");
-            let read: Vec<RecordBatch> = file.scan(&Scan::default()).unwrap().map(|b| b.unwrap()).collect();
+            let read: Vec<RecordBatch> = file.scan().batches().unwrap().map(|b| b.unwrap()).collect();
             let read = concat_batches(&file.schema(), &read).unwrap();
             for (name, expected) in &both {
                 let found = read.column_by_name(name).unwrap();
@@ -154,9 +151,10 @@ fn what_the_target_cannot_store_is_refused_with_the_way_out() {
                 match converted(from.as_ref(), &to, &table(vec![(name, array.clone())])) {
                     // The same values in a type of the same kind: no loss, as for a word of a dictionary as text.
                     Ok(bytes) => {
-                        let file =
-                            Opening::default().open(&input(&format!("out.{}", to.extensions()[0]), bytes)).unwrap();
-                        let read: Vec<RecordBatch> = file.scan(&Scan::default()).unwrap().map(|b| b.unwrap()).collect();
+                        let file = OpenOptions::new()
+                            .open_input(&input(&format!("out.{}", to.extensions()[0]), bytes))
+                            .unwrap();
+                        let read: Vec<RecordBatch> = file.scan().batches().unwrap().map(|b| b.unwrap()).collect();
                         let read = concat_batches(&file.schema(), &read).unwrap();
                         let back = cast(read.column(0), array.data_type()).unwrap();
                         assert_eq!(&back, &array, "{what}: not the same, and not refused");
@@ -192,9 +190,8 @@ fn metadata_is_carried_or_refused() {
     for from in ["lance", "parquet", "arrow"] {
         for to in NINE {
             let with = |drop_metadata| {
-                let write = WriteOptions { types: colkit::Types::Lossy, ..WriteOptions::default() };
-                let conversion =
-                    Conversion { inputs: vec![noted(from)], write, drop_metadata, ..Conversion::default() };
+                let options = CreateOptions::new().with_types(colkit::Types::Lossy).with_drop_metadata(drop_metadata);
+                let conversion = Conversion::new([noted(from)]).create_options(options);
                 let sink = MemorySink::new();
                 let summary = conversion.prepare(format(to))?.write(Box::new(sink.clone()))?;
                 Ok::<_, colkit::Error>((sink.bytes().unwrap().to_vec(), summary))
@@ -209,7 +206,7 @@ fn metadata_is_carried_or_refused() {
                 continue;
             }
             let (bytes, _) = with(false).unwrap();
-            let file = Opening::default().open(&input(&format!("out.{to}"), bytes)).unwrap();
+            let file = OpenOptions::new().open_input(&input(&format!("out.{to}"), bytes)).unwrap();
             assert_eq!(file.schema().metadata().get("source").map(String::as_str), Some("survey"), "{from} to {to}");
             let unit = file.schema().field(0).metadata().get("unit").cloned();
             assert_eq!(unit.as_deref(), Some("cm"), "{from} to {to}");
@@ -222,7 +219,7 @@ fn one_input_becomes_several_files() {
     let table = table(columns().into_iter().filter(|(n, _)| ["real", "text"].contains(n)).collect());
     for name in NINE {
         let source = input("in.csv", write(format("csv").as_ref(), &table));
-        let prepared = Conversion { inputs: vec![source], ..Conversion::default() }.prepare(format(name)).unwrap();
+        let prepared = Conversion::new([source]).prepare(format(name)).unwrap();
         let mut sinks = Vec::new();
         let summary = prepared.write_parts(70, &mut |part| {
             assert_eq!(part, sinks.len());
@@ -236,14 +233,14 @@ fn one_input_becomes_several_files() {
             .iter()
             .map(|s| input(&format!("p.{}", format(name).extensions()[0]), s.bytes().unwrap().to_vec()))
             .collect();
-        let rows: Vec<u64> = inputs.iter().map(|i| Opening::default().open(i).unwrap().row_count()).collect();
+        let rows: Vec<u64> = inputs.iter().map(|i| OpenOptions::new().open_input(i).unwrap().row_count()).collect();
         assert_eq!(rows, [70, 70, 70, 70, 20], "{name}");
         // And several inputs one file again.
-        let again = Conversion { inputs, ..Conversion::default() }.prepare(format("arrow")).unwrap();
+        let again = Conversion::new(inputs).prepare(format("arrow")).unwrap();
         let sink = MemorySink::new();
         again.write(Box::new(sink.clone())).unwrap();
-        let file = Opening::default().open(&input("all.arrow", sink.bytes().unwrap().to_vec())).unwrap();
-        let read: Vec<RecordBatch> = file.scan(&Scan::default()).unwrap().map(|b| b.unwrap()).collect();
+        let file = OpenOptions::new().open_input(&input("all.arrow", sink.bytes().unwrap().to_vec())).unwrap();
+        let read: Vec<RecordBatch> = file.scan().batches().unwrap().map(|b| b.unwrap()).collect();
         let read = concat_batches(&file.schema(), &read).unwrap();
         assert_eq!(read.columns(), table.columns(), "{name}");
     }
@@ -252,10 +249,10 @@ fn one_input_becomes_several_files() {
 #[test]
 fn text_keeps_integers_as_they_are_even_where_a_loss_is_allowed() {
     let table = table(columns().into_iter().filter(|(n, _)| ["unsigned", "small", "day"].contains(n)).collect());
-    let write_options = WriteOptions { types: colkit::Types::Lossy, ..WriteOptions::default() };
+    let options = CreateOptions::new().with_types(colkit::Types::Lossy);
     for (name, line) in [("ndjson", "{\"small\":"), ("csv", "small,unsigned,day\n")] {
-        let inputs = vec![input("in.parquet", write(format("parquet").as_ref(), &table))];
-        let conversion = Conversion { inputs, write: write_options.clone(), ..Conversion::default() };
+        let source = input("in.parquet", write(format("parquet").as_ref(), &table));
+        let conversion = Conversion::new([source]).create_options(options.clone());
         let sink = MemorySink::new();
         conversion.prepare(format(name)).unwrap().write(Box::new(sink.clone())).unwrap();
         let text = String::from_utf8(sink.bytes().unwrap().to_vec()).unwrap();

@@ -6,9 +6,7 @@ use colkit::arrow::array::RecordBatch;
 use colkit::arrow::compute::{cast, concat_batches};
 use colkit::arrow::datatypes::{DataType, Field, Schema};
 use colkit::at1::{Aim, Codec, Effort, PackOptions, pack};
-use colkit::cells::Inference;
-use colkit::drive::blocking;
-use colkit::{Conversion, Input, MemorySink, Opening, Projection, Registry, Result, TextReading};
+use colkit::{Conversion, Inference, Input, MemorySink, OpenOptions, Registry, Result, ScanBuilder, TextReading};
 use std::sync::Arc;
 
 /// Texts that are hard to read, each long enough that packing it pays.
@@ -78,18 +76,18 @@ fn modes() -> Vec<(&'static str, PackOptions)> {
     ]
 }
 
-fn read(input: &Input, opening: &Opening, condition: Option<&str>) -> Result<RecordBatch> {
-    let file = opening.open(input)?;
-    let scan = file.select(None, condition)?;
-    let batches = file.scan(&scan)?.collect::<Result<Vec<_>>>()?;
+fn read(input: &Input, options: &OpenOptions, condition: Option<&str>) -> Result<RecordBatch> {
+    let file = options.open_input(input)?;
+    let batches = condition.into_iter().fold(file.scan(), ScanBuilder::filter).batches()?;
+    let batches = batches.collect::<std::result::Result<Vec<_>, _>>()?;
     Ok(concat_batches(&file.schema(), &batches)?)
 }
 
 #[test]
 fn packed_texts_are_the_tables_that_the_texts_are() {
-    let plain = Opening::default();
+    let plain = OpenOptions::new();
     let words = Inference { null_words: vec!["w2".into(), "7".into()], ..Inference::full() };
-    let words = Opening { text: TextReading { inference: words, ..TextReading::default() }, ..Opening::default() };
+    let words = OpenOptions::new().with_text(TextReading { inference: words, ..TextReading::default() });
     for (name, text) in awkward() {
         let source = input(name, text.clone());
         let expected = read(&source, &plain, None).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -113,7 +111,7 @@ fn packed_texts_are_the_tables_that_the_texts_are() {
                 assert_eq!(some(&packed), some(&source), "{what}");
             }
             let rows = [expected.num_rows() as u64 - 1, 0, 1];
-            let taken = |of: &Input| plain.open(of).unwrap().take(&rows, &Projection::all()).unwrap();
+            let taken = |of: &Input| plain.open_input(of).unwrap().take(rows).batch().unwrap();
             assert_eq!(taken(&packed), taken(&source), "{what}");
         }
     }
@@ -124,7 +122,7 @@ fn packed_texts_are_the_tables_that_the_texts_are() {
 fn what_a_text_is_converted_to_says_the_same() {
     for (name, text) in awkward() {
         let source = input(name, text);
-        let expected = read(&source, &Opening::default(), None).unwrap();
+        let expected = read(&source, &OpenOptions::new(), None).unwrap();
         for to in ["parquet", "lance", "arrow", "ndjson", "csv"] {
             // CSV has no lists, and an empty text of a lonely column is nothing else.
             if to == "csv" && name == "shapes.ndjson" {
@@ -132,10 +130,10 @@ fn what_a_text_is_converted_to_says_the_same() {
             }
             let target = Registry::default().named(to, &TextReading::default()).unwrap();
             let sink = MemorySink::new();
-            let conversion = Conversion { inputs: vec![source.clone()], ..Conversion::default() };
+            let conversion = Conversion::new([source.clone()]);
             let done = conversion.prepare(target).and_then(|p| p.write(Box::new(sink.clone())));
             done.unwrap_or_else(|e| panic!("{name} to {to}: {e}"));
-            let found = read(&input(&format!("x.{to}"), sink.bytes().unwrap().to_vec()), &Opening::default(), None);
+            let found = read(&input(&format!("x.{to}"), sink.bytes().unwrap().to_vec()), &OpenOptions::new(), None);
             let found = found.unwrap_or_else(|e| panic!("{name} to {to}: {e}"));
             assert_eq!(texts(&found), texts(&expected), "{name} to {to}");
         }
@@ -162,15 +160,14 @@ fn a_packed_table_is_read_in_parts() {
         let sink = MemorySink::new();
         let options = PackOptions { effort: Effort::Fast, ..PackOptions::default() };
         pack(&bytes::Bytes::from(text), Box::new(sink.clone()), &options).unwrap();
-        let file = Opening::default().open(&input("t.at1", sink.bytes().unwrap().to_vec())).unwrap();
+        let file = OpenOptions::new().open_input(&input("t.at1", sink.bytes().unwrap().to_vec())).unwrap();
         let types: Vec<DataType> = file.schema().fields().iter().map(|f| f.data_type().clone()).collect();
         assert_eq!(types, [DataType::Int32, DataType::Float64, day]);
-        let scan = file.select(None, Some("id < 10")).unwrap();
-        let table = file.table_file().table();
-        let splits = blocking::run(table.splits(&scan).unwrap(), file.input().bytes().as_ref()).unwrap();
-        assert_eq!(splits.len(), 1, "by its zone map: {splits:?}");
-        assert!(splits[0].rows.end < 150_000 && !splits[0].ranges.is_empty(), "from the file, not from memory");
-        let rows: usize = file.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
+        let scan = file.scan().filter("id < 10");
+        let planned = scan.clone().planned().unwrap();
+        assert_eq!(planned.splits, 1, "by its zone map: {planned:?}");
+        assert!(planned.rows < 150_000 && planned.ranges > 0, "from the file, not from memory: {planned:?}");
+        let rows: usize = scan.batches().unwrap().map(|b| b.unwrap().num_rows()).sum();
         assert_eq!(rows, 10);
     }
 }

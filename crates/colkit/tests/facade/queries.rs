@@ -4,7 +4,8 @@ use super::sample::try_write;
 use crate::random::{Condition, Random, Table, one_nan, same_kind, seeds};
 use colkit::arrow::array::{ArrayRef, RecordBatch};
 use colkit::arrow::compute::{cast, concat_batches};
-use colkit::{Format, Predicate, Projection, ReadOptions, Registry, Scan, TableFile, TextReading};
+use colkit::core::{Projection, ReadOptions, Scan};
+use colkit::{Format, Predicate, Registry, TableFile, TextReading};
 use std::sync::Arc;
 
 /// What was asked so far.

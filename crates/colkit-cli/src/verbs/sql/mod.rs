@@ -14,8 +14,9 @@ use colkit::arrow::array::{ArrayRef, RecordBatchOptions};
 use colkit::arrow::compute::cast;
 use colkit::arrow::datatypes::{Field, Schema, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
+use colkit::core::FolderSink;
 use colkit::store::{StoreCount, Stores};
-use colkit::{Error, FolderSink, Result, without_views};
+use colkit::{Error, Result, without_views};
 use colkit_sql::datafusion::execution::SendableRecordBatchStream;
 use colkit_sql::datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use colkit_sql::datafusion::prelude::{DataFrame, SessionContext};
@@ -95,7 +96,7 @@ impl SqlSession {
         let stores = Stores::shared().separate();
         let spill = spill_folder(args.spill_dir.as_deref())?;
         let sessions = Sessions {
-            opening: args.reading.opening()?,
+            open_options: args.reading.open_options()?,
             // The rest is for reading.
             memory: Some(args.reading.memory - args.reading.memory / 4),
             spill_folder: spill.as_ref().map(|s| s.path().to_path_buf()),
