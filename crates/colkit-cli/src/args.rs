@@ -16,7 +16,7 @@ pub use pack::{PackArgs, UnpackArgs};
 pub use sql::SqlArgs;
 
 const EXIT_CODES: &str = "\
-The format is detected from the file's content. FILE may be a path, a URL (s3://, gs://, az://, https://)
+The format is detected from the content. FILE may be a path, a URL (s3://, gs://, az://, https://),
 or - for stdin or stdout.
 Exit codes: 0 success; 1 failure, invalid file or differences found; 2 usage error.
 Colour and progress are shown only on a terminal; set NO_COLOR to disable colour.";
@@ -82,9 +82,9 @@ names in `backticks`. JSON cannot represent NaN or infinity; both are printed as
   colkit convert trades.csv trades.lance --prefer size
   colkit convert trades.csv trades.lance --lance-version 2.0 --bloom sym,account --page-size 1M
 
-Conversion never loses data silently: if the output format cannot store something, colkit fails and
-names the option that allows it. The output file appears only once it is complete. An existing file
-is overwritten only with --force.")]
+Conversion never loses data silently: if the output format cannot store something, the command fails
+and names the option that allows it. The output file appears only once it is complete. An existing
+file is overwritten only with --force.")]
     Convert(ConvertArgs),
     /// Compress files into an AT-1 archive: lossless, usually smaller than xz, and tables stay queryable
     #[command(after_help = pack::PACK_HELP)]

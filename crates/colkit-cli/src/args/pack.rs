@@ -14,10 +14,10 @@ pub const PACK_HELP: &str = "Examples:
   zcat trades.csv.gz | colkit pack - - > trades.at1
 
 Without an output name, .at1 is appended to the input name. Several inputs or a directory make a
-bundle, which keeps the names, contents, permissions and modification times of files and directories.
-Symbolic and hard links, FIFOs, sockets and devices are refused unless --lossy is given. Tables and
-NDJSON are packed so that they can be queried; --smallest trades that for size. The output appears
-only after it has been restored and compared with the input.";
+bundle, which keeps the names, contents, permissions and modification times of files and
+directories. Symbolic and hard links, FIFOs, sockets and devices are refused unless --lossy is
+given. Tables and NDJSON are packed so that they can be queried; --smallest trades that for size.
+The output appears only after it has been restored and compared with the input.";
 
 pub const UNPACK_HELP: &str = "Examples:
   colkit unpack trades.csv.at1
@@ -28,12 +28,12 @@ pub const UNPACK_HELP: &str = "Examples:
   colkit unpack logs.at1 2024/may.log 2024/june.log
   colkit unpack logs.at1 --out - 2024/may.log | head
 
-Without an output name, .at1 is removed from the input name. A bundle becomes a directory. To restore
-part of a bundle, name its entries or directories after the file; if the first name is not in the bundle,
-it is the output. Files appear only after their SHA-256 has been verified, except on stdout, which is
-written as it is decoded. A damaged entry is reported, the others are restored, and the exit code is 1.
-With --force, files in an existing directory are replaced once colkit knows that all can be; symbolic
-links in it are never followed.";
+Without an output name, .at1 is removed from the input name. A bundle becomes a directory. To
+restore part of a bundle, name its entries or directories after the file; if the first name is not
+in the bundle, it is the output. Files appear only after their SHA-256 has been verified, except on
+stdout, which is written as it is decoded. A damaged entry is reported, the others are restored,
+and the exit code is 1. With --force, files in an existing directory are replaced, after checking
+that all can be; symbolic links in it are never followed.";
 
 /// `pack`.
 #[derive(Args, Debug)]

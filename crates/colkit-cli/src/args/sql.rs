@@ -14,9 +14,9 @@ Examples:
   colkit sql -f report.sql --as ndjson
   colkit sql
 
-A table is a name in single quotes: a file of any format, a glob pattern, a directory, a URL, or - for
-stdin. Double quotes are for column names. The dialect is that of Apache DataFusion. Without a query,
-colkit starts an interactive shell on a terminal and otherwise reads statements from stdin.";
+A table is a name in single quotes: a file of any format, a glob pattern, a directory, a URL, or -
+for stdin. Double quotes are for column names. The dialect is that of Apache DataFusion. Without a
+query, an interactive shell starts on a terminal; otherwise statements are read from stdin.";
 
 /// `sql`.
 #[derive(Args, Debug)]
