@@ -1,6 +1,7 @@
 //! Hosts bring machines and the scan engine the bytes they ask for. All threads, all waiting and all I/O live here.
 
 pub mod blocking;
+pub mod ordered;
 pub mod parallel;
 #[cfg(feature = "object-store")]
 pub mod store;
