@@ -353,7 +353,7 @@ mod tests {
 
     fn streamed(backend: Backend, packed: &[u8], piece: usize) -> Result<Vec<u8>> {
         let mut all = crate::output::InMemory { limit: 1 << 30, ..Default::default() };
-        let mut out = Output::new(&mut all);
+        let mut out = Output::new(&mut all, 1 << 30);
         let mut unpacker = Unpacker::new(backend)?;
         for part in packed.chunks(piece) {
             unpacker.push(part, &mut out)?;

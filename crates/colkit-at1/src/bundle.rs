@@ -2,8 +2,8 @@
 //!
 //! A damaged entry does not keep the others from being restored.
 
+use crate::codec::Codec;
 use crate::codec::bundle::{self, Listed, Manifest, Place};
-use crate::container::Codec;
 use crate::pack::{PackOptions, PackSummary};
 use crate::restore::{RestoreOptions, Restored, restore, walk};
 use crate::stream_set::Streams;
@@ -58,7 +58,7 @@ pub fn pack_bundle(
     mut sink: Box<dyn Sink>,
     options: &PackOptions,
 ) -> Result<Vec<(String, PackSummary)>> {
-    let (file, summaries) = crate::encode::bundle::pack(files, folders, options)?;
+    let (file, summaries) = bundle::encode::pack(files, folders, options)?;
     file.copy_to(sink.as_mut())?;
     sink.commit()?;
     Ok(summaries)
@@ -72,11 +72,10 @@ impl Bundle {
             let message = format!("the file is not a bundle but {}", container.codec.name());
             return Err(Error::request("not_a_bundle", message));
         }
-        let entries = container.entries();
-        let streams = Streams::unpack(entries, limits.memory)?;
-        let Manifest { files, folders } = Manifest::of(&streams, entries)?;
+        let streams = Streams::unpack(container.entries(), limits.memory, 1)?;
+        let Manifest { files, folders } = Manifest::of(&streams)?;
         let open = |(i, Listed { name, size, attributes, .. }): (usize, Listed)| {
-            let source: Arc<dyn Source> = match bundle::place(i, &streams, entries) {
+            let source: Arc<dyn Source> = match bundle::place(i, &streams) {
                 Place::File(range) => Arc::new(Part { whole: source.clone(), range }),
                 Place::Memory(bytes) => Arc::new(bytes),
             };

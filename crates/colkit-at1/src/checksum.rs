@@ -13,8 +13,8 @@
 //! the first before anything is believed; `verify` compares both. A bundle has none: there the manifest is xz, which checks
 //! itself, and has a CRC-32 of each entry.
 
-use crate::codec::shape::is_stored_blocks;
 use crate::container::Container;
+use crate::queryable::is_stored_blocks;
 use crate::stream_set::Entry;
 use colkit_core::{ByteRange, Error, Result};
 use crc32fast::Hasher;

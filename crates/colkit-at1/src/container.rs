@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0..4  magic   "AT1" 02 whole-file        "AT1" 03 streaming
-//! 4     codec   see [`Codec`]
+//! 4     codec   see [`crate::codec`]
 //! 5..   body    whole-file: a stream set ([`crate::stream_set`]), or for RAW one payload
 //!               streaming:  uv chunk_lines, then frames: uv length, byte method, payload[length - 1]
 //! -36.. trailer sha256 of the original (32), A1 53 36 01; optional, not in a bundle
@@ -13,6 +13,7 @@
 
 use crate::backend::{Backend, XZ_MAGIC};
 use crate::checksum::is_one_bit_off;
+use crate::codec::Codec;
 use crate::stream_set::{Entry, Next, SetWalk, read_uv};
 use bytes::Bytes;
 use colkit_core::{ByteRange, Error, Limits, Machine, Result, Step};
@@ -26,13 +27,6 @@ pub enum Framing {
     Published,
 }
 
-impl Codec {
-    /// Whether whole-file containers of it can be read in parts.
-    pub fn is_queryable(self) -> bool {
-        matches!(self, Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2)
-    }
-}
-
 impl Framing {
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -41,70 +35,6 @@ impl Framing {
             Framing::Published => "published",
         }
     }
-}
-
-macro_rules! codecs {
-    ($($(#[$doc:meta])* $name:ident = $id:literal $text:literal,)*) => {
-        /// How the content was taken apart.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Codec { $($(#[$doc])* $name,)* }
-
-        impl Codec {
-            /// The codec with this number.
-            pub fn from_id(id: u8) -> Option<Self> {
-                match id { $($id => Some(Codec::$name),)* _ => None }
-            }
-
-            /// All of them.
-            pub const ALL: &[Codec] = &[$(Codec::$name,)*];
-
-            /// The codec of this name.
-            pub fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|c| c.name().eq_ignore_ascii_case(name))
-            }
-
-            /// Its number.
-            pub fn id(self) -> u8 {
-                match self { $(Codec::$name => $id,)* }
-            }
-
-            /// Its name.
-            pub fn name(self) -> &'static str {
-                match self { $(Codec::$name => $text,)* }
-            }
-        }
-    };
-}
-
-codecs! {
-    /// Lines of an sshd log.
-    Ssh = 0 "ssh",
-    /// One compact JSON value per line.
-    Json = 1 "json",
-    /// OpenStreetMap XML.
-    Osm = 2 "osm",
-    /// Any log lines.
-    Log = 3 "log",
-    /// A delimited table.
-    Columnar = 4 "columnar",
-    /// Variant calls.
-    Vcf = 5 "vcf",
-    /// One JSON document.
-    Jsondoc = 6 "jsondoc",
-    /// A delimited table that can be queried.
-    Qcolumnar = 7 "qcolumnar",
-    /// JSON lines of one shape that can be queried.
-    Qjson = 8 "qjson",
-    /// A medical image.
-    Dicom = 9 "dicom",
-    /// An array of numbers.
-    Embed = 10 "embed",
-    /// JSON lines of several shapes that can be queried.
-    Qjson2 = 11 "qjson2",
-    /// Several files.
-    Bundle = 12 "bundle",
-    /// Not taken apart at all.
-    Raw = 255 "RAW",
 }
 
 /// Packed bytes with their backend.
@@ -188,14 +118,6 @@ impl Container {
     /// Whether the file is a streaming container.
     pub fn is_streaming(&self) -> bool {
         matches!(self.content, Content::Frames { .. })
-    }
-
-    /// What the checksums of a frame cover besides the frame: the first one's what stands before it.
-    pub fn head_of_frame(&self, number: usize) -> &[u8] {
-        match &self.content {
-            Content::Frames { head, .. } if number == 0 => head,
-            _ => &[],
-        }
     }
 
     /// The entries of a whole-file stream set; none for other contents.

@@ -1,20 +1,21 @@
 //! AT-1 as a format among others: recognising, opening, writing.
 
-use crate::backend::Backend;
-use crate::codec::queryable::Queryable;
-use crate::codec::shape::is_stored_blocks;
-use crate::container::{Codec, Container, Content, Frame, Payload, Walk};
+use crate::codec::bundle::Manifest;
+use crate::codec::{Codec, View};
+use crate::container::{Container, Content, Walk};
+use crate::fetched::Fetched;
 use crate::output::{InMemory, Output};
-use crate::restore::Unpacking;
-use crate::stream_set::{Entry, Streams, entries_in};
+use crate::restore::part::FrameReader;
+use crate::stream_set::{Entry, Streams};
 use crate::table::File;
-use crate::table::collect::Collector;
 use crate::table::groups::Groups;
 use crate::table::opaque::Opaque;
 use crate::table::resident::Resident;
+use crate::table::rows::RowCollector;
 use crate::writer::At1Writer;
 use arrow::datatypes::{DataType, SchemaRef};
 use bytes::Bytes;
+use colkit_core::drive::blocking;
 use colkit_core::{
     Boxed, ByteRange, Error, Format, Limits, Machine, ReadOptions, Result, Sink, Step, Table, TableWriter, WriteOptions,
 };
@@ -57,13 +58,10 @@ pub fn is_at1(head: &[u8]) -> bool {
     matches!(head, [b'A', b'T', b'1', 2 | 3, ..])
 }
 
-/// Which streams are fetched to see the table: those that hold its shape, or all if it must be unpacked as a whole.
+/// Which streams are fetched to see the table: none if there is no table.
 fn wanted(codec: Codec, entry: &Entry) -> bool {
-    match codec {
-        Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2 => !is_stored_blocks(entry),
-        Codec::Bundle => entry.name == "manifest" || entry.backend != Backend::Stored,
-        codec => Collector::knows(codec),
-    }
+    let coder = codec.coder();
+    !matches!(coder.view(), View::Opaque) && coder.reads(entry)
 }
 
 /// Opens a file.
@@ -75,82 +73,72 @@ struct Open {
 enum State {
     Walking(Box<Walk>),
     /// The frames of this container were asked for.
-    Frames(Box<Container>),
+    Frames(Arc<Container>, Vec<ByteRange>, Box<dyn RowCollector>),
     Done,
 }
 
 impl Open {
     /// The table, or the ranges it still needs.
     fn table(&mut self, container: Container) -> Result<Step<Arc<dyn Table>>> {
-        let codec = container.codec;
-        match &container.content {
-            Content::Streams(entries) => match codec {
-                Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2 => {
-                    let streams = Streams::unpack(entries, self.limits.memory)?;
-                    let lines = Queryable::open(codec, streams, entries)?;
-                    Ok(Step::Ready(Arc::new(Groups::new(self.file(container), lines)?)))
-                }
-                codec if Collector::knows(codec) => {
-                    let mut rows = Collector::new(codec, &self.limits);
-                    rows.push(&Streams::unpack(entries, self.limits.memory)?)?;
-                    self.resident(container, rows)
-                }
-                Codec::Bundle => {
-                    crate::codec::bundle::Manifest::of(&Streams::unpack(entries, self.limits.memory)?, entries)?;
-                    Ok(Step::Ready(Arc::new(Opaque(self.file(container)))))
-                }
-                _ => Ok(Step::Ready(Arc::new(Opaque(self.file(container))))),
-            },
-            Content::Frames { frames, .. } if Collector::knows(codec) => {
+        let container = Arc::new(container);
+        let streams = |entries: &[Entry]| Streams::unpack(entries, self.limits.memory, 1);
+        match (&container.content, container.codec.coder().view()) {
+            (Content::Streams(entries), View::Groups(open)) => {
+                let lines = open(streams(entries)?)?;
+                Ok(Step::Ready(Arc::new(Groups::new(self.file(&container), lines)?)))
+            }
+            (Content::Streams(entries), View::Rows(collect)) => {
+                let mut rows = collect(&self.limits);
+                rows.push(&streams(entries)?)?;
+                self.resident(&container, rows)
+            }
+            (Content::Streams(entries), View::Files) => {
+                Manifest::of(&streams(entries)?)?;
+                Ok(Step::Ready(Arc::new(Opaque(self.file(&container)))))
+            }
+            (Content::Frames { frames, .. }, View::Rows(collect)) => {
                 let ranges: Vec<ByteRange> = frames.iter().map(|f| f.payload).filter(|r| !r.is_empty()).collect();
                 let packed = ranges.iter().map(|r| r.len()).fold(0u64, u64::saturating_add);
                 Limits::check_memory("the frames of a file", packed, self.limits.memory)?;
+                let rows = collect(&self.limits);
                 if ranges.is_empty() {
-                    return self.frames(container, Vec::new());
+                    return self.frames(&container, &Fetched::default(), rows);
                 }
-                self.state = State::Frames(Box::new(container));
+                self.state = State::Frames(container, ranges.clone(), rows);
                 Ok(Step::Need(ranges))
             }
-            _ => Ok(Step::Ready(Arc::new(Opaque(self.file(container))))),
+            _ => Ok(Step::Ready(Arc::new(Opaque(self.file(&container))))),
         }
     }
 
-    fn file(&self, container: Container) -> Arc<File> {
-        Arc::new(File { container, limits: self.limits.clone() })
+    fn file(&self, container: &Arc<Container>) -> Arc<File> {
+        Arc::new(File { container: container.clone(), limits: self.limits.clone() })
     }
 
-    fn resident(&self, container: Container, rows: Collector) -> Result<Step<Arc<dyn Table>>> {
+    fn resident(&self, container: &Arc<Container>, rows: Box<dyn RowCollector>) -> Result<Step<Arc<dyn Table>>> {
         let (batch, properties) = rows.finish()?;
         Ok(Step::Ready(Arc::new(Resident { file: self.file(container), batch, properties })))
     }
 
-    fn frames(&self, container: Container, got: Vec<Bytes>) -> Result<Step<Arc<dyn Table>>> {
-        let mut rows = Collector::new(container.codec, &self.limits);
-        let mut got = got.into_iter();
-        if let Content::Frames { frames, .. } = &container.content {
-            for (number, frame) in frames.iter().enumerate() {
-                let bytes = if frame.payload.is_empty() { Bytes::new() } else { got.next().unwrap_or_default() };
-                self.frame(frame, container.head_of_frame(number), &bytes, &mut rows)
-                    .map_err(|e| e.at(frame.payload.start()).part(format!("frame at byte {}", frame.header.start())))?;
-            }
+    fn frames(
+        &self,
+        container: &Arc<Container>,
+        fetched: &Fetched,
+        mut rows: Box<dyn RowCollector>,
+    ) -> Result<Step<Arc<dyn Table>>> {
+        let memory = self.limits.memory;
+        for mut frame in (0..).map_while(|number| FrameReader::new(container, number)) {
+            let mut text = InMemory { limit: memory, ..InMemory::default() };
+            let mut out = Output::new(&mut text, memory);
+            let streams = blocking::feed(fetched, |got| frame.step(got, &mut out))?;
+            out.flush()?;
+            let pushed = match streams {
+                Some(streams) => rows.push(&streams),
+                None => rows.push_raw(&text.bytes),
+            };
+            pushed.map_err(|e| frame.locate(e))?;
         }
         self.resident(container, rows)
-    }
-
-    fn frame(&self, frame: &Frame, head: &[u8], bytes: &Bytes, rows: &mut Collector) -> Result<()> {
-        if frame.structured {
-            let entries = entries_in(bytes, frame.payload.start(), head)?;
-            return rows.push(&Streams::unpack(&entries, self.limits.memory)?);
-        }
-        let payload = Payload::parse(bytes.get(..bytes.len().min(6)).unwrap_or_default(), frame.payload)?;
-        let skip = usize::try_from(payload.data.start() - frame.payload.start()).unwrap_or(0);
-        let mut text = InMemory { limit: self.limits.memory, ..InMemory::default() };
-        let mut out = Output::new(&mut text);
-        let mut unpacking = Unpacking::new(payload)?;
-        unpacking.push(bytes.get(skip..).unwrap_or_default(), &mut out)?;
-        unpacking.finish(&mut out)?;
-        out.flush()?;
-        rows.push_raw(&text.bytes)
     }
 }
 
@@ -166,7 +154,7 @@ impl Machine for Open {
                 }
                 Step::Ready(container) => self.table(container),
             },
-            State::Frames(container) => self.frames(*container, got),
+            State::Frames(container, ranges, rows) => self.frames(&container, &Fetched::new(ranges, got), rows),
             State::Done => Err(Error::request("machine_finished", "the machine has given its result already")),
         }
     }

@@ -1,43 +1,42 @@
 //! Where restored bytes go: a buffer that is handed on whenever it is full, so that no codec holds its whole output.
 
+use colkit_core::drive::ordered::Receiver;
 use colkit_core::{Limits, Result};
 
 /// Size at which the buffer is handed on.
 const CHUNK: usize = 256 << 10;
 
-/// What stands behind an [`Output`]: takes its bytes and grants it memory.
-pub trait Behind {
-    /// Takes the next bytes.
-    fn hand_on(&mut self, bytes: Vec<u8>) -> Result<()>;
-
-    /// Grants `bytes` of memory in all, or refuses.
-    fn hold(&mut self, bytes: u64) -> Result<()>;
-
-    /// How many bytes may be handed on at most.
-    fn ceiling(&self) -> u64;
-}
-
 /// Collects bytes and hands them on in chunks.
 pub struct Output<'a> {
     buffer: Vec<u8>,
-    behind: &'a mut dyn Behind,
+    receiver: &'a mut dyn Receiver,
+    /// Bytes that may be written.
+    most: u64,
+    /// Bytes of memory that the input takes, which is there as long as anything is printed from it.
+    input: u64,
 }
 
 impl<'a> Output<'a> {
-    /// Hands chunks on to `behind`.
-    pub fn new(behind: &'a mut dyn Behind) -> Self {
-        Output { buffer: Vec::new(), behind }
+    /// Hands chunks on to `receiver`, which takes `most` bytes.
+    pub fn new(receiver: &'a mut dyn Receiver, most: u64) -> Self {
+        Output { buffer: Vec::new(), receiver, most, input: 0 }
     }
 
-    /// Says how many bytes of unpacked streams the codec is about to hold, all in all. May wait until others have
-    /// let go of theirs; an error if it is too much altogether.
+    /// Says how many bytes of memory the input takes: the packed bytes and the streams that are printed from.
+    pub fn hold_input(&mut self, bytes: u64) -> Result<()> {
+        self.input = bytes;
+        self.hold(0)
+    }
+
+    /// Says how many bytes the codec is about to hold besides its input, all in all. May wait until others have let go of
+    /// theirs; an error if it is too much altogether.
     pub fn hold(&mut self, bytes: u64) -> Result<()> {
-        self.behind.hold(bytes)
+        self.receiver.hold(self.input.saturating_add(bytes))
     }
 
     /// Says how many bytes are about to come at least. An error if so many are not allowed.
     pub fn announce(&self, bytes: u64) -> Result<()> {
-        Limits::check("the restored file", bytes, self.behind.ceiling())
+        Limits::check("the restored file", bytes, self.most)
     }
 
     /// Appends bytes.
@@ -68,31 +67,27 @@ impl<'a> Output<'a> {
             return Ok(());
         }
         let room = Vec::with_capacity(CHUNK + CHUNK / 16);
-        self.behind.hand_on(std::mem::replace(&mut self.buffer, room))
+        self.receiver.write(std::mem::replace(&mut self.buffer, room))
     }
 }
 
 /// Everything in memory: for small things and tests.
 #[derive(Default)]
 pub struct InMemory {
-    /// What was handed on so far.
+    /// What was written so far.
     pub bytes: Vec<u8>,
     /// How much memory may be held.
     pub limit: u64,
 }
 
-impl Behind for InMemory {
-    fn hand_on(&mut self, bytes: Vec<u8>) -> Result<()> {
+impl Receiver for InMemory {
+    fn write(&mut self, bytes: Vec<u8>) -> Result<()> {
         Limits::check_memory("restoring in memory", (self.bytes.len() + bytes.len()) as u64, self.limit)?;
         self.bytes.extend(bytes);
         Ok(())
     }
 
     fn hold(&mut self, bytes: u64) -> Result<()> {
-        if bytes > self.limit { Err(crate::backend::too_large(bytes, self.limit)) } else { Ok(()) }
-    }
-
-    fn ceiling(&self) -> u64 {
-        self.limit
+        Limits::check_memory("unpacking", bytes, self.limit)
     }
 }

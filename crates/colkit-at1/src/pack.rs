@@ -9,17 +9,14 @@
 //! What is made depends on the input and the options only, not on the number of threads.
 
 use crate::backend::Backend;
-use crate::container::Codec;
-use crate::encode::columnar;
+use crate::codec::Codec;
 use crate::encode::compress::{self, Effort, XZ_6};
 use crate::encode::groups::Settings;
-use crate::encode::qcolumnar::Qcolumnar;
-use crate::encode::qjson::{self, Qjson};
-use crate::encode::set::Stream;
-use crate::encode::sniff::{self, Plan};
+use crate::encode::plan::{Layout, LineEncoder, Plan};
+use crate::encode::sample::Sample;
 use crate::encode::spool::{Chunks, Parts, Spool, each_piece};
 use crate::encode::whole::{Set, head, streaming_head, trailer, whole_file};
-use crate::encode::{binary, json, lines, log, osm, put, ssh, vcf};
+use crate::encode::{lines, put};
 use crate::restore::{Integrity, RestoreOptions, restore_with};
 use colkit_core::{ByteRange, Class, Error, Result, Sink, Source, available_threads};
 use sha2::{Digest, Sha256};
@@ -183,19 +180,20 @@ impl Packer<'_> {
         if start.len() as u64 == HEAD && self.source.size() > HEAD {
             start.truncate(memchr::memrchr(b'\n', &start).map_or(start.len(), |at| at + 1));
         }
-        if let Some(codec) = self.options.codec {
-            return Ok(sniff::plan_for(codec, &start));
-        }
         // Frames cannot be read in parts, so nothing is lost by choosing only by size.
         let queryable = self.options.aim == Aim::Queryable && !self.options.stream;
-        let mut plans = sniff::plans(&start, queryable);
+        let sample = Sample::new(&start, queryable);
+        if let Some(codec) = self.options.codec {
+            return Ok(Plan::for_codec(codec, &sample));
+        }
+        let mut plans = Plan::candidates(&sample);
         if self.options.stream {
-            plans.retain(|p| !p.is_queryable());
+            plans.retain(|p| !p.codec.is_queryable());
         }
         if self.options.is_table {
-            plans.retain(|p| p.is_table());
+            plans.retain(|p| p.codec.coder().is_table_text());
             if plans.is_empty() {
-                plans.push(sniff::plan_for(Codec::Columnar, &start));
+                plans.push(Plan::for_codec(Codec::Columnar, &sample));
             }
         }
         for length in SAMPLES {
@@ -203,7 +201,7 @@ impl Packer<'_> {
                 plans = self.best_of(plans, length)?;
             }
         }
-        Ok(plans.first().copied().unwrap_or(Plan::Raw))
+        Ok(plans.first().copied().unwrap_or(Plan::of(Codec::Raw)))
     }
 
     /// The plans that pack the first `length` bytes about as well as the best of them, which comes first.
@@ -214,7 +212,7 @@ impl Packer<'_> {
         }
         let mut sizes = Vec::with_capacity(plans.len());
         for plan in plans {
-            sizes.push((self.set(plan, &sample)?.measured(self.options.threads)?, plan));
+            sizes.push((plan.encode(&sample, &self.settings(&sample))?.measured(self.options.threads)?, plan));
         }
         sizes.sort_by_key(|(size, _)| *size);
         let least = sizes.first().map_or(0, |(size, _)| *size);
@@ -231,100 +229,56 @@ impl Packer<'_> {
         Settings { group_rows, batch_bytes, effort, quick, threads, spill_folder }
     }
 
-    /// The streams of a text that is in memory.
-    fn set(&self, plan: Plan, text: &[u8]) -> Result<Set> {
-        let PackOptions { effort, threads, .. } = *self.options;
-        let streams = match plan {
-            Plan::Raw => vec![Stream::new("raw", text.to_vec())],
-            Plan::Columnar(shape) => columnar::encode(text, shape, effort, threads)?,
-            Plan::Qcolumnar(shape) => {
-                let mut table = Qcolumnar::new(shape, self.settings(text));
-                let (lines, trailing) = lines::split(text);
-                lines.into_iter().try_for_each(|line| table.line(line))?;
-                return table.finish(trailing);
-            }
-            Plan::Other(codec) => match codec {
-                Codec::Ssh => ssh::encode(text),
-                Codec::Json => json::encode_lines(text),
-                Codec::Osm => osm::encode(text),
-                Codec::Vcf => vcf::encode(text),
-                Codec::Jsondoc => json::encode_document(text),
-                Codec::Dicom => binary::encode_image(text, effort)?,
-                Codec::Embed => {
-                    let (header, width) = binary::npy_layout(text).unwrap_or((text.len(), 1));
-                    binary::encode_array(text, header, width)
-                }
-                Codec::Qjson | Codec::Qjson2 => {
-                    let (lines, trailing) = lines::split(text);
-                    let mut json = self.qjson(codec, lines.iter().copied(), text);
-                    lines.into_iter().try_for_each(|line| json.line(line))?;
-                    return json.finish(trailing);
-                }
-                _ => log::encode(text),
-            },
-        };
-        Ok(streams.into())
-    }
-
-    fn qjson<'t>(&self, codec: Codec, lines: impl Iterator<Item = &'t [u8]>, text: &[u8]) -> Qjson {
-        let several = codec == Codec::Qjson2;
-        let templates = qjson::templates(lines);
-        let templates = templates.into_iter().filter(|t| !several || t.uses >= 2).collect();
-        Qjson::new(templates, several, &self.settings(text))
-    }
-
     fn encode(&self, plan: Plan) -> Result<Packed> {
         let PackOptions { effort, threads, stream, .. } = *self.options;
-        if plan == Plan::Raw {
+        if plan.codec == Codec::Raw {
             return self.raw();
         }
-        let size = self.source.size();
-        if stream || (size > self.options.longest_whole() && !plan.is_queryable()) {
+        if stream {
             return self.frames(plan);
         }
-        let set = if size > self.options.longest_whole() {
-            self.long_queryable(plan)?
+        let set = if self.source.size() <= self.options.longest_whole() {
+            let text = self.read(0, self.source.size())?;
+            plan.encode(&text, &self.settings(&text))?
         } else {
-            self.set(plan, &self.read(0, size)?)?
+            match self.line_encoder(plan)? {
+                Some(encoder) => self.encode_lines(encoder)?,
+                None => return self.frames(plan),
+            }
         };
-        let body = whole_file(plan.codec(), set, effort, threads)?;
-        Ok(Packed { codec: plan.codec(), streaming: false, body })
+        let body = whole_file(plan.codec, set, effort, threads)?;
+        Ok(Packed { codec: plan.codec, streaming: false, body })
     }
 
-    /// A queryable file, read and packed piece by piece.
-    fn long_queryable(&self, plan: Plan) -> Result<Set> {
-        let mut chunks = Chunks::new(self.source, 4 << 20);
-        let beginning = self.read(0, HEAD)?;
-        let mut trailing = false;
-        match plan {
-            Plan::Qcolumnar(shape) => {
-                let mut table = Qcolumnar::new(shape, self.settings(&beginning));
-                while let Some(chunk) = chunks.next()? {
-                    let (lines, end) = lines::split(&chunk);
-                    lines.into_iter().try_for_each(|line| table.line(line))?;
-                    trailing = end;
-                }
-                table.finish(trailing)
-            }
-            _ => {
-                // Shapes may come late: look at places all over the file.
-                let mut looks = Vec::new();
-                for i in 0..16 {
-                    let piece = self.read(self.source.size() / 16 * i, HEAD)?;
-                    let from = if i == 0 { 0 } else { memchr::memchr(b'\n', &piece).map_or(piece.len(), |at| at + 1) };
-                    let to = memchr::memrchr(b'\n', &piece).unwrap_or(0).max(from);
-                    looks.extend_from_slice(piece.get(from..to).unwrap_or_default());
-                    looks.push(b'\n');
-                }
-                let mut json = self.qjson(plan.codec(), looks.split(|b| *b == b'\n'), &beginning);
-                while let Some(chunk) = chunks.next()? {
-                    let (lines, end) = lines::split(&chunk);
-                    lines.into_iter().try_for_each(|line| json.line(line))?;
-                    trailing = end;
-                }
-                json.finish(trailing)
-            }
+    /// What encodes a long text line by line, if the codec can do that.
+    fn line_encoder(&self, plan: Plan) -> Result<Option<Box<dyn LineEncoder>>> {
+        let settings = self.settings(&self.read(0, HEAD)?);
+        plan.codec.coder().line_encoder(&|| self.lines_from_all_over(), plan.layout, &settings)
+    }
+
+    /// Lines from places all over the file: shapes may come late.
+    fn lines_from_all_over(&self) -> Result<Vec<u8>> {
+        let mut lines = Vec::new();
+        for i in 0..16 {
+            let piece = self.read(self.source.size() / 16 * i, HEAD)?;
+            let from = if i == 0 { 0 } else { memchr::memchr(b'\n', &piece).map_or(piece.len(), |at| at + 1) };
+            let to = memchr::memrchr(b'\n', &piece).unwrap_or(0).max(from);
+            lines.extend_from_slice(piece.get(from..to).unwrap_or_default());
+            lines.push(b'\n');
         }
+        Ok(lines)
+    }
+
+    /// A file that is read and packed piece by piece.
+    fn encode_lines(&self, mut encoder: Box<dyn LineEncoder>) -> Result<Set> {
+        let mut chunks = Chunks::new(self.source, 4 << 20);
+        let mut trailing = false;
+        while let Some(chunk) = chunks.next()? {
+            let (lines, end) = lines::split(&chunk);
+            lines.into_iter().try_for_each(|line| encoder.line(line))?;
+            trailing = end;
+        }
+        encoder.finish(trailing)
     }
 
     /// Structured frames, one after another; any that is smaller raw is written raw, but the first: its checksums cover what
@@ -332,14 +286,11 @@ impl Packer<'_> {
     fn frames(&self, plan: Plan) -> Result<Packed> {
         let PackOptions { effort, threads, .. } = *self.options;
         let mut spool = Spool::new(self.options.spool_bytes(), self.options.spill_folder.clone());
-        let mut head = streaming_head(plan.codec());
+        let mut head = streaming_head(plan.codec);
         spool.write(&head)?;
-        let mut frames = Frames::new(self.source, plan, self.options)?;
-        while let Some((plan, text)) = frames.next(!head.is_empty())? {
-            let set = match plan {
-                Plan::Other(Codec::Embed) => binary::encode_array(&text, frames.header_of(&text), frames.width).into(),
-                plan => self.set(plan, &text)?,
-            };
+        let mut frames = Frames::new(self.source, plan, self.options);
+        while let Some((plan, text)) = frames.next()? {
+            let set = plan.encode(&text, &self.settings(&text))?;
             let structured = set.pack(&head, effort, threads)?;
             let raw = match head.is_empty() {
                 true => raw_if_smaller(&text, structured.size(), self.options)?,
@@ -354,7 +305,7 @@ impl Packer<'_> {
         }
         let mut body = Parts::default();
         body.push(spool.into_source()?);
-        Ok(Packed { codec: plan.codec(), streaming: true, body })
+        Ok(Packed { codec: plan.codec, streaming: true, body })
     }
 
     /// The file as it is, packed.
@@ -422,7 +373,7 @@ impl Packer<'_> {
         // A queryable file that RAW will most likely beat: if giving up queries makes it small beyond doubt, RAW need not be made.
         let mut plain = None;
         if expected.is_hardly_more_than(packed.size())
-            && let Some(plan) = plan.for_size()
+            && let Some(plan) = plan.without_queries()
         {
             let smaller = self.encode(plan)?;
             if expected.is_more_than(smaller.size()) {
@@ -446,7 +397,7 @@ impl Packer<'_> {
     /// A queryable file that RAW comes close to, packed again: it is better to be slow to query than not to be queryable.
     fn with_smallest_blocks(&self, plan: Plan, packed: Packed) -> Result<Packed> {
         let PackOptions { aim, effort, .. } = *self.options;
-        if !plan.is_queryable() || aim == Aim::Smallest || effort != Effort::Default {
+        if !plan.codec.is_queryable() || aim == Aim::Smallest || effort != Effort::Default {
             return Ok(packed);
         }
         let options = PackOptions { aim: Aim::Smallest, ..self.options.clone() };
@@ -456,7 +407,7 @@ impl Packer<'_> {
 
     /// What can be made by giving up queries, unless it has been made already, if it is smaller than RAW.
     fn without_queries(&self, plan: Plan, made: Option<Packed>, raw: Packed) -> Result<Packed> {
-        let Some(plan) = plan.for_size() else { return Ok(raw) };
+        let Some(plan) = plan.without_queries() else { return Ok(raw) };
         let smaller = made.map_or_else(|| self.encode(plan), Ok)?;
         Ok(if smaller.size() <= raw.size() { smaller } else { raw })
     }
@@ -569,9 +520,6 @@ struct Frames<'a> {
     source: &'a dyn Source,
     plan: Plan,
     at: u64,
-    /// Arrays: the bytes of an element, and of what comes before the first.
-    width: usize,
-    header: usize,
     /// Bytes of a frame.
     length: u64,
     /// Bytes of a frame that cannot be cut.
@@ -579,42 +527,31 @@ struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    fn new(source: &'a dyn Source, plan: Plan, options: &PackOptions) -> Result<Self> {
-        let start = source.read(ByteRange::between(0, source.size().min(HEAD)))?;
-        let (header, width) = binary::npy_layout(&start).unwrap_or((0, 1));
+    fn new(source: &'a dyn Source, plan: Plan, options: &PackOptions) -> Self {
         let (length, most) = (options.frame_bytes(), options.longest_whole());
-        Ok(Frames { chunks: Chunks::new(source, length), source, plan, at: 0, width, header, length, most })
-    }
-
-    fn header_of(&self, text: &[u8]) -> usize {
-        if self.at == text.len() as u64 { self.header } else { 0 }
+        Frames { chunks: Chunks::new(source, length), source, plan, at: 0, length, most }
     }
 
     /// The next piece, and how to encode it.
-    fn next(&mut self, first: bool) -> Result<Option<(Plan, Vec<u8>)>> {
-        let plan = match self.plan {
-            // Only the first piece of a table has its header.
-            Plan::Columnar(shape) if !first => Plan::Columnar(columnar::Shape { header: false, ..shape }),
-            Plan::Qcolumnar(shape) if !first => Plan::Qcolumnar(columnar::Shape { header: false, ..shape }),
-            Plan::Other(Codec::Embed) => {
-                let whole = self.length / self.width as u64 * self.width as u64;
-                let length = if first { whole + self.header as u64 } else { whole };
-                let range = ByteRange::between(self.at, self.source.size().min(self.at + length));
-                self.at = range.end();
-                let text = self.source.read(range)?;
-                return Ok((!text.is_empty()).then(|| (self.plan, text.to_vec())));
+    fn next(&mut self) -> Result<Option<(Plan, Vec<u8>)>> {
+        let text = match self.plan.layout {
+            Layout::Array { header, width } => {
+                let elements = self.length / width as u64 * width as u64;
+                self.read(elements.saturating_add(header as u64))?
             }
-            Plan::Other(Codec::Jsondoc | Codec::Dicom) if self.source.size() <= self.most => {
-                let range = ByteRange::between(self.at, self.source.size());
-                self.at = range.end();
-                let text = self.source.read(range)?;
-                return Ok((!text.is_empty()).then(|| (self.plan, text.to_vec())));
-            }
-            Plan::Other(Codec::Jsondoc | Codec::Dicom) => {
-                return Err(Error::data("too_long", "a document of this length is not taken apart"));
-            }
-            plan => plan,
+            _ if self.plan.codec.coder().can_be_cut() => self.chunks.next()?.unwrap_or_default(),
+            _ if self.source.size() <= self.most => self.read(self.most)?,
+            _ => return Err(Error::data("too_long", "a document of this length is not taken apart")),
         };
-        Ok(self.chunks.next()?.map(|text| (plan, text)))
+        let plan = self.plan;
+        // Only the first piece has a header.
+        self.plan = plan.continued();
+        Ok((!text.is_empty()).then_some((plan, text)))
+    }
+
+    fn read(&mut self, length: u64) -> Result<Vec<u8>> {
+        let range = ByteRange::between(self.at, self.source.size().min(self.at.saturating_add(length)));
+        self.at = range.end();
+        Ok(self.source.read(range)?.into())
     }
 }

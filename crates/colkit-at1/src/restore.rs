@@ -10,18 +10,20 @@
 //!
 //! Everything unpacked is within [`Limits::memory`], the output within [`Limits::output_bytes`].
 
-use crate::backend::Unpacker;
-use crate::codec;
-use crate::codec::columnar::Chunks;
-use crate::codec::queryable::Queryable;
-use crate::codec::shape::is_stored_blocks;
-use crate::container::{Codec, Container, Content, Frame, Payload, Walk};
-use crate::drive::{Means, Piece, in_order};
+pub mod host;
+pub mod part;
+
+use crate::codec::Codec;
+use crate::container::{Container, Walk};
 use crate::output::Output;
-use crate::stream_set::{Entry, Streams, entries_in, total_raw_size};
-use colkit_core::drive::{blocking, parallel};
-use colkit_core::{ByteRange, Error, Limits, Result, Sink, Source, available_threads};
+use crate::stream_set::Entry;
+use colkit_core::drive::blocking;
+use colkit_core::drive::ordered::Budget;
+use colkit_core::{Error, Limits, Result, Sink, Source, available_threads};
+use host::{Host, Piece};
+use part::{Part, Work};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 /// What to make of the hash at the end of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +79,7 @@ pub fn restore_with(
     write: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<Restored> {
     let options = &RestoreOptions { limits: options.limits.of_file(source.size()), ..options.clone() };
-    let container = walk(source, &options.limits)?;
+    let container = Arc::new(walk(source, &options.limits)?);
     if options.integrity == Integrity::Require && container.trailer.is_none() {
         return Err(Error::corrupt("trailer_missing", "the file has no trailer, but one was required")
             .at(container.size)
@@ -109,170 +111,35 @@ pub(crate) fn mismatch(container: &Container) -> Error {
         .part("trailer")
 }
 
-/// Whether opening a file fetches this stream: all but those that can be read in parts.
-pub(crate) fn wanted(codec: Codec, entry: &Entry) -> bool {
-    match codec {
-        Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2 => !is_stored_blocks(entry),
-        Codec::Bundle => entry.name == "manifest" || entry.backend != crate::backend::Backend::Stored,
-        _ => true,
-    }
-}
-
 /// Local files and stores alike deliver this much in one go.
 const PREFETCH: u64 = 64 << 10;
+
+/// Which streams are fetched to restore a file: those that its codec does not read in parts.
+fn wanted(codec: Codec, entry: &Entry) -> bool {
+    codec.coder().reads(entry)
+}
 
 pub(crate) fn walk(source: &dyn Source, limits: &Limits) -> Result<Container> {
     blocking::run(Box::new(Walk::new(source.size(), PREFETCH, limits, wanted)), source)
 }
 
 fn run(
-    container: &Container,
+    container: &Arc<Container>,
     source: &dyn Source,
     options: &RestoreOptions,
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let limits = &options.limits;
-    let means = Means { threads: options.threads, memory: limits.memory, output: limits.output_bytes };
-    match &container.content {
-        Content::Raw(payload) => {
-            let piece: Piece<'_> = Box::new(|out| raw(*payload, source, out));
-            in_order([piece].into_iter(), beside(means), take)
-        }
-        Content::Frames { frames, .. } => {
-            let codec = container.codec;
-            let piece = |(number, f): (usize, &Frame)| -> Piece<'_> {
-                let (frame, head) = (*f, container.head_of_frame(number));
-                Box::new(move |out| print_frame(codec, frame, head, source, out))
-            };
-            in_order(frames.iter().enumerate().map(piece), means, take)
-        }
-        Content::Streams(entries) => {
-            let held = total_raw_size(entries, limits.memory)?;
-            let fetched: Vec<&Entry> = entries.iter().filter(|e| e.packed.is_some()).collect();
-            let streams = Streams::new(parallel::map(fetched.iter().collect(), means.threads, |entry| {
-                entry.unpack(limits.memory)
-            })?);
-            let means = Means { memory: means.memory - held, ..means };
-            match container.codec {
-                Codec::Columnar => columnar(&streams, means, take),
-                Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2 => {
-                    let lines = Queryable::open(container.codec, streams, entries)?;
-                    queryable(&lines, source, means, take)
-                }
-                codec => {
-                    let piece: Piece<'_> = Box::new(|out| codec::restore(codec, &streams, entries, 0, out));
-                    in_order([piece].into_iter(), beside(means), take)
-                }
-            }
-        }
+    let RestoreOptions { limits, threads, .. } = options;
+    let work = Work::new(container, container.entries(), limits.memory, *threads, false)?;
+    let budget = Budget { threads: *threads, memory: limits.memory.saturating_sub(work.held()) };
+    let mut host = Host::Threads { budget, most: limits.output_bytes, take };
+    match work {
+        Work::Parts { parts, .. } => host.run(parts.map(|part| piece(part, source))),
+        Work::Streams(streams) => container.codec.coder().restore(&streams, &mut host),
     }
 }
 
-/// For a single piece: one thread makes the output, beside the one that hashes and writes it.
-fn beside(means: Means) -> Means {
-    Means { threads: means.threads.min(2), ..means }
-}
-
-/// Bytes of packed data read at a time.
-pub(crate) const READ: u64 = 256 << 10;
-
-/// A payload that is being unpacked.
-pub(crate) struct Unpacking {
-    unpacker: Unpacker,
-    start: u64,
-}
-
-impl Unpacking {
-    /// Starts.
-    pub fn new(payload: Payload) -> Result<Self> {
-        Ok(Unpacking { unpacker: Unpacker::new(payload.backend)?, start: payload.data.start() })
-    }
-
-    /// Unpacks the next bytes.
-    pub fn push(&mut self, bytes: &[u8], out: &mut Output<'_>) -> Result<()> {
-        self.unpacker.push(bytes, out).map_err(|e| e.at(self.start).part("payload"))
-    }
-
-    /// There are no more.
-    pub fn finish(self, out: &mut Output<'_>) -> Result<()> {
-        self.unpacker.finish(out).map_err(|e| e.at(self.start).part("payload"))
-    }
-}
-
-/// A payload, unpacked as it is read.
-fn raw(payload: Payload, source: &dyn Source, out: &mut Output<'_>) -> Result<()> {
-    let mut unpacking = Unpacking::new(payload)?;
-    let mut at = payload.data.start();
-    while at < payload.data.end() {
-        let range = ByteRange::between(at, payload.data.end().min(at + READ));
-        unpacking.push(&source.read(range)?, out)?;
-        at = range.end();
-    }
-    unpacking.finish(out)
-}
-
-/// A frame: a payload, or a stream set of its own, whose checksums cover `head` too.
-pub(crate) fn print_frame(
-    codec: Codec,
-    frame: Frame,
-    head: &[u8],
-    source: &dyn Source,
-    out: &mut Output<'_>,
-) -> Result<()> {
-    let located = |e: Error| e.at(frame.payload.start()).part(format!("frame at byte {}", frame.header.start()));
-    if !frame.structured {
-        let start = ByteRange::between(frame.payload.start(), frame.payload.end().min(frame.payload.start() + 6));
-        let payload = Payload::parse(&source.read(start)?, frame.payload).map_err(located)?;
-        return raw(payload, source, out).map_err(located);
-    }
-    out.hold(frame.payload.len())?;
-    let bytes = source.read(frame.payload)?;
-    let restore = |out: &mut Output<'_>| {
-        let entries = entries_in(&bytes, frame.payload.start(), head)?;
-        let held = total_raw_size(&entries, u64::MAX)?.saturating_add(frame.payload.len());
-        out.hold(held)?;
-        codec::restore(codec, &Streams::unpack(&entries, held)?, &entries, held, out)
-    };
-    restore(out).map_err(located)
-}
-
-fn columnar(streams: &Streams, means: Means, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let chunks = Chunks::open(streams)?;
-    let needed = chunks.memory();
-    if needed > means.memory {
-        return Err(crate::backend::too_large(needed, means.memory).part("columns"));
-    }
-    let decode = |chunk: &_| chunks.decode_alone(chunk);
-    let decoded = parallel::map(chunks.chunks().iter().collect(), means.threads, decode)?;
-    let table = chunks.finish(decoded)?;
-    let piece = |i: usize| -> Piece<'_> {
-        let table = &table;
-        Box::new(move |out| table.print(i, out))
-    };
-    in_order((0..table.pieces()).map(piece), means, take)
-}
-
-/// Lines that a piece has at least, as far as there are so many.
-const PIECE_LINES: u64 = 8192;
-
-fn queryable(
-    lines: &Queryable,
-    source: &dyn Source,
-    means: Means,
-    take: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
-    let mut start = 0;
-    let runs = std::iter::from_fn(|| {
-        let first = lines.cuts.get(start).filter(|_| start < lines.pieces())?.line;
-        let long = |i: &usize| lines.cuts.get(*i).is_none_or(|cut| cut.line - first >= PIECE_LINES);
-        let end = (start + 1..lines.pieces()).find(long).unwrap_or(lines.pieces());
-        let run = start..end;
-        start = end;
-        Some(run)
-    });
-    let piece = |run: std::ops::Range<usize>| -> Piece<'_> {
-        let read = |range: ByteRange| source.read(range);
-        Box::new(move |out| lines.print(run, &read, 0, out))
-    };
-    in_order(runs.map(piece), means, take)
+/// A part, brought what it needs.
+fn piece<'a>(mut part: Box<dyn Part>, source: &'a dyn Source) -> Piece<'a> {
+    Box::new(move |out: &mut Output<'_>| blocking::feed(source, |got| part.step(got, out)))
 }

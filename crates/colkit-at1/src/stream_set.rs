@@ -19,6 +19,7 @@ use crate::checksum::{self, Opened};
 use crate::container::Framing;
 use crate::cursor::{Cells, Cursor, Place, split_uv};
 use bytes::Bytes;
+use colkit_core::drive::parallel;
 use colkit_core::{ByteRange, Error, Result};
 
 /// Streams of a set at most.
@@ -264,24 +265,44 @@ pub struct Stream {
     stored: bool,
 }
 
-/// The unpacked streams of a set.
+/// The streams of a set: those that were fetched, unpacked; of the others where they lie.
 #[derive(Clone, Debug, Default)]
-pub struct Streams(Vec<Stream>);
+pub struct Streams {
+    unpacked: Vec<Stream>,
+    in_file: Vec<(String, ByteRange)>,
+}
 
 impl Streams {
-    /// These streams.
-    pub fn new(streams: Vec<Stream>) -> Self {
-        Streams(streams)
+    /// Unpacks all entries that were fetched, on up to `threads` threads.
+    pub fn unpack(entries: &[Entry], limit: u64, threads: usize) -> Result<Self> {
+        total_raw_size(entries, limit)?;
+        let (fetched, others): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(|e| e.packed.is_some());
+        let unpacked = parallel::map(fetched, threads, |entry| entry.unpack(limit))?;
+        Ok(Streams { unpacked, in_file: others.into_iter().map(|e| (e.name.clone(), e.data)).collect() })
     }
 
-    /// Unpacks all entries that were fetched, one after another.
-    pub fn unpack(entries: &[Entry], limit: u64) -> Result<Self> {
-        total_raw_size(entries, limit)?;
-        entries.iter().filter(|e| e.packed.is_some()).map(|e| e.unpack(limit)).collect::<Result<_>>().map(Streams)
+    /// Bytes that the unpacked streams take.
+    pub fn size(&self) -> u64 {
+        self.unpacked.iter().map(|s| s.bytes.len() as u64).sum()
+    }
+
+    /// The number of streams.
+    pub fn count(&self) -> usize {
+        self.unpacked.len() + self.in_file.len()
+    }
+
+    /// Whether there is a stream of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.find(name).is_some() || self.in_file(name).is_some()
+    }
+
+    /// Where a stream lies that was not fetched.
+    pub fn in_file(&self, name: &str) -> Option<ByteRange> {
+        self.in_file.iter().find(|(n, _)| n == name).map(|(_, data)| *data)
     }
 
     fn find(&self, name: &str) -> Option<&Stream> {
-        self.0.iter().find(|s| s.name == name)
+        self.unpacked.iter().find(|s| s.name == name)
     }
 
     /// The bytes of a stream; empty if it is missing.
@@ -293,7 +314,7 @@ impl Streams {
     pub fn get<'a>(&'a self, name: &'a str) -> (&'a [u8], Place<'a>) {
         match self.find(name) {
             Some(s) => (&s.bytes, Place { stream: &s.name, offset: s.offset, stored: s.stored }),
-            None => (&[], Place { stream: name, offset: self.0.first().map_or(0, |s| s.offset), stored: false }),
+            None => (&[], Place { stream: name, offset: self.unpacked.first().map_or(0, |s| s.offset), stored: false }),
         }
     }
 

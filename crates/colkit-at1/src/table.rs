@@ -2,7 +2,6 @@
 
 pub mod builder;
 pub mod cells;
-pub mod collect;
 pub mod column_reader;
 pub mod groups;
 pub mod opaque;
@@ -14,9 +13,11 @@ pub mod verify;
 pub mod verify_bundle;
 
 use crate::backend::Backend;
-use crate::codec::queryable::Queryable;
-use crate::codec::shape::{Blocks, Shape, Zone};
-use crate::container::{Codec, Container, Content, HEAD};
+use crate::checksum;
+use crate::codec::{Codec, View};
+use crate::container::{Container, Content, HEAD};
+use crate::queryable::Queryable;
+use crate::queryable::shape::{Blocks, Shape, Zone};
 use crate::stream_set::Entry;
 use arrow::record_batch::RecordBatch;
 use colkit_core::{Boxed, ByteRange, Layout, Limits, Region, RegionKind, Result, Scan, Verified};
@@ -25,33 +26,10 @@ use std::sync::Arc;
 /// What every table knows about the file it comes from.
 pub struct File {
     /// The parts of the file.
-    pub container: Container,
+    pub container: Arc<Container>,
     /// The ceilings it was opened with.
     pub limits: Limits,
 }
-
-/// Streams that say how others are to be read.
-const METADATA: [&str; 19] = [
-    crate::checksum::NAME,
-    "meta",
-    "row_modes",
-    "fieldcounts",
-    "coltypes",
-    "col_index",
-    "quotemodes",
-    "quotebits",
-    "header",
-    "index",
-    "template",
-    "paths",
-    "line_map",
-    "flags",
-    "opcodes",
-    "value_index",
-    "rules",
-    "manifest",
-    "keyvocab",
-];
 
 impl File {
     /// Facts about the container.
@@ -134,8 +112,8 @@ impl File {
 
     /// Restores the file without keeping it, and compares its hash; of a bundle all entries.
     pub fn verify(self: &Arc<Self>) -> Boxed<Verified> {
-        match self.container.codec {
-            Codec::Bundle => Box::new(verify_bundle::VerifyBundle::new(self.clone())),
+        match self.container.codec.coder().view() {
+            View::Files => Box::new(verify_bundle::VerifyBundle::new(self.clone())),
             _ => Box::new(verify::Verify::new(self.clone(), None)),
         }
     }
@@ -149,8 +127,7 @@ fn stream_regions(entry: &Entry, codec: Codec, lines: Option<&Queryable>, region
         return block_regions(shape, offset, &groups::table_columns(q, shape), regions);
     }
     let plain = entry.name.rsplit_once(':').map_or(entry.name.as_str(), |(_, name)| name);
-    let queryable = codec.is_queryable();
-    let metadata = METADATA.contains(&plain) || queryable;
+    let metadata = plain == checksum::NAME || codec.is_queryable() || codec.coder().metadata().contains(&plain);
     let kind = if metadata { RegionKind::Metadata } else { RegionKind::Data };
     let mut region = Region::new(entry.data, kind, format!("stream {:?}", entry.name));
     region.encoding = Some(entry.backend.name().to_string());

@@ -7,11 +7,12 @@
 //! | other tables and JSON lines, RAW | the text is unpacked and read through |
 //! | a text that does not read as a table, or too long to be held; anything else | what the codec itself shows |
 
-use crate::codec::queryable::Queryable;
-use crate::codec::shape::{Glue, is_stored_blocks};
-use crate::codec::typing::Typing;
-use crate::container::{Codec, Container, Content, Walk};
+use crate::codec::{Codec, View};
+use crate::container::{Container, Content, Walk};
 use crate::format::{At1, is_at1};
+use crate::queryable::Queryable;
+use crate::queryable::shape::Glue;
+use crate::queryable::typing::Typing;
 use crate::restore::{RestoreOptions, restore_with};
 use crate::stream_set::{Entry, Streams};
 use crate::table::File;
@@ -100,11 +101,7 @@ impl Format for PackedText {
 
 /// Which streams are fetched to decide how to go on.
 fn wanted(codec: Codec, entry: &Entry) -> bool {
-    is_queryable(codec) && !is_stored_blocks(entry)
-}
-
-fn is_queryable(codec: Codec) -> bool {
-    matches!(codec, Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2)
+    codec.is_queryable() && codec.coder().reads(entry)
 }
 
 struct Open {
@@ -118,7 +115,7 @@ struct Open {
 enum State {
     Walking(Box<Walk>),
     /// The whole file was asked for.
-    Whole(Box<Container>),
+    Whole(Arc<Container>),
     /// What the codec shows.
     Own(Boxed<Arc<dyn Table>>),
 }
@@ -133,25 +130,25 @@ impl Open {
     }
 
     fn decide(&mut self, container: Container) -> Result<Step<Arc<dyn Table>>> {
-        let codec = container.codec;
-        if let Content::Streams(entries) = &container.content
-            && is_queryable(codec)
-        {
-            let streams = Streams::unpack(entries, self.limits.memory)?;
+        let container = Arc::new(container);
+        let coder = container.codec.coder();
+        if let (Content::Streams(entries), View::Groups(open)) = (&container.content, coder.view()) {
+            let streams = Streams::unpack(entries, self.limits.memory, 1)?;
             let typing = Typing::open(&streams)?;
-            let lines = Queryable::open(codec, streams, entries)?;
+            let lines = open(streams)?;
             match typing {
                 Some(Typing::Given) if self.reader.given().is_empty() => {
-                    return Ok(Step::Ready(Arc::new(Groups::new(self.file(container), lines)?)));
+                    return Ok(Step::Ready(Arc::new(Groups::new(self.file(&container), lines)?)));
                 }
                 Some(Typing::Text(kinds)) if self.is_as_packed(&lines)? => {
                     if let Some(inference) = self.reader.inference() {
-                        let groups = Groups::typed(self.file(container), lines, &kinds, inference, self.reader.given());
+                        let groups =
+                            Groups::typed(self.file(&container), lines, &kinds, inference, self.reader.given());
                         return Ok(Step::Ready(Arc::new(groups?)));
                     }
                 }
                 Some(Typing::Objects(kinds)) if self.reader.given().is_empty() => {
-                    let file = self.file(container.clone());
+                    let file = self.file(&container);
                     if let Some(inference) = self.reader.inference()
                         && let Some(groups) = Groups::objects(file, lines, &kinds, inference)?
                     {
@@ -161,11 +158,10 @@ impl Open {
                 _ => {}
             }
         }
-        let is_text = is_queryable(codec) || matches!(codec, Codec::Columnar | Codec::Json | Codec::Raw);
-        if !is_text || self.size == 0 || self.size > self.limits.memory / SHARE {
+        if !coder.is_table_text() || self.size == 0 || self.size > self.limits.memory / SHARE {
             return self.own();
         }
-        self.state = State::Whole(Box::new(container));
+        self.state = State::Whole(container);
         Ok(Step::Need(vec![ByteRange::between(0, self.size)]))
     }
 
@@ -175,12 +171,12 @@ impl Open {
         Ok(matches!(&shape.glue, Glue::Delimiter(d) if d[..] == [self.reader.delimiter(header)]))
     }
 
-    fn file(&self, container: Container) -> Arc<File> {
-        Arc::new(File { container, limits: self.limits.clone() })
+    fn file(&self, container: &Arc<Container>) -> Arc<File> {
+        Arc::new(File { container: container.clone(), limits: self.limits.clone() })
     }
 
     /// The table of the text that these bytes pack.
-    fn through(&mut self, container: Container, packed: &Bytes) -> Result<Step<Arc<dyn Table>>> {
+    fn through(&mut self, container: &Arc<Container>, packed: &Bytes) -> Result<Step<Arc<dyn Table>>> {
         let Some(text) = self.text(packed)? else { return self.own() };
         let head = text.get(..text.len().min(HEAD)).unwrap_or_default();
         let machine = self.reader.open(head, text.len() as u64, &self.options);
@@ -225,9 +221,9 @@ impl Machine for Open {
                 Step::Ready(container) => self.decide(container),
             },
             State::Whole(container) => {
-                let container = container.as_ref().clone();
+                let container = container.clone();
                 let packed = got.into_iter().next().unwrap_or_default();
-                self.through(container, &packed)
+                self.through(&container, &packed)
             }
         }
     }

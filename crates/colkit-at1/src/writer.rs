@@ -6,16 +6,16 @@
 //!
 //! Like everything that is packed, the file is restored and compared by its hash before the sink is committed.
 
-use crate::codec::typing::{self, Typing};
-use crate::container::Codec;
-use crate::encode::columnar::Shape;
+use crate::codec::Codec;
+use crate::codec::qcolumnar::encode::TableEncoder;
+use crate::codec::qjson::encode::{ObjectEncoder, Template};
 use crate::encode::compress::Effort;
 use crate::encode::groups::{Given, Settings};
 use crate::encode::lines::{Field, fields};
-use crate::encode::qcolumnar::Qcolumnar;
-use crate::encode::qjson::{Qjson, Template};
+use crate::encode::plan::{LineEncoder, TableLayout};
 use crate::encode::set::Stream;
 use crate::encode::whole::{trailer, whole_file};
+use crate::queryable::typing::{self, Typing};
 use crate::restore::{Integrity, RestoreOptions, restore_with};
 use crate::writer::cells::Cells;
 use arrow::datatypes::SchemaRef;
@@ -51,8 +51,8 @@ pub struct At1Writer {
 
 /// What is being written.
 enum Form {
-    Csv(Box<Qcolumnar>),
-    Json(Box<Qjson>),
+    Csv(Box<TableEncoder>),
+    Json(Box<ObjectEncoder>),
     /// While one becomes the other.
     Neither,
 }
@@ -116,8 +116,8 @@ impl At1Writer {
     }
 
     fn start_csv(&mut self) -> Result<()> {
-        let shape = Shape { delimiter: b',', header: true, columns: self.names.len() };
-        let mut table = Qcolumnar::new(shape, self.settings.clone()).with_types(self.types.clone());
+        let layout = TableLayout { delimiter: b',', header: true, columns: self.names.len() };
+        let mut table = TableEncoder::new(layout, self.settings.clone()).with_types(self.types.clone());
         let mut header = Vec::new();
         for (i, name) in self.names.iter().enumerate() {
             if i > 0 {
@@ -146,7 +146,7 @@ impl At1Writer {
         skeleton.push(b'}');
         let names = self.names.iter().map(|n| n.as_bytes().to_vec()).collect();
         let template = Template { skeleton, names, uses: 0, bytes: 0 };
-        let lines = Qjson::new(vec![template], false, &self.settings).with_types(self.types.clone());
+        let lines = ObjectEncoder::new(vec![template], false, &self.settings).with_types(self.types.clone());
         self.form = Form::Json(Box::new(lines));
         Ok(())
     }

@@ -18,7 +18,12 @@
 //! Names are checked, all of them, before anything is restored: relative, `/` between segments, nothing that could
 //! lead out of the folder or mean different things on different systems.
 
+#[cfg(feature = "write")]
+pub mod encode;
+
+use super::{Coder, View};
 use crate::backend::Backend;
+use crate::restore::host::Host;
 use crate::stream_set::{Entry, Streams};
 use bytes::Bytes;
 use colkit_core::{Attributes, ByteRange, Error, Result};
@@ -29,6 +34,28 @@ use std::time::{Duration, SystemTime};
 const MAX_NAME: usize = 511;
 /// What of a mode is kept.
 const PERMISSIONS: u32 = 0o777;
+
+/// The codec.
+pub struct Bundle;
+
+impl Coder for Bundle {
+    fn restore(&self, _: &Streams, _: &mut Host<'_, '_>) -> Result<()> {
+        Err(Error::request("is_a_bundle", "a bundle holds several files").hint("ask for its entries"))
+    }
+
+    fn view(&self) -> View {
+        View::Files
+    }
+
+    /// Entries are files of their own, unless they have been packed once more.
+    fn reads(&self, entry: &Entry) -> bool {
+        entry.name == "manifest" || entry.backend != Backend::Stored
+    }
+
+    fn metadata(&self) -> &'static [&'static str] {
+        &["manifest"]
+    }
+}
 
 /// What the manifest says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,8 +131,8 @@ fn time(nanoseconds: i64) -> Option<SystemTime> {
 }
 
 impl Manifest {
-    /// What the manifest of a bundle says, names checked. `entries` are all its streams.
-    pub fn of(streams: &Streams, entries: &[Entry]) -> Result<Self> {
+    /// What the manifest of a bundle says, names checked.
+    pub fn of(streams: &Streams) -> Result<Self> {
         let (bytes, place) = streams.get("manifest");
         let corrupt = |code, message: String| place.corrupt(0, code, message);
         let manifest: Value = serde_json::from_slice(bytes)
@@ -114,9 +141,9 @@ impl Manifest {
         let files = files.ok_or_else(|| {
             corrupt("bad_manifest", "the manifest is not an array of objects with a \"name\" each".to_string())
         })?;
-        let numbered = |i: usize| entries.iter().any(|e| e.name == format!("e{i}"));
-        if files.is_empty() || entries.len() != files.len() + 1 || !(0..files.len()).all(numbered) {
-            let message = format!("{} names for {} entries", files.len(), entries.len().saturating_sub(1));
+        let numbered = |i: usize| streams.contains(&format!("e{i}"));
+        if files.is_empty() || streams.count() != files.len() + 1 || !(0..files.len()).all(numbered) {
+            let message = format!("{} names for {} entries", files.len(), streams.count().saturating_sub(1));
             return Err(corrupt("bad_manifest", message));
         }
         let folders = manifest.get(0).and_then(|first| first.get("folders")).and_then(Value::as_array);
@@ -167,12 +194,9 @@ pub enum Place {
 }
 
 /// Where the entry of this number is.
-pub fn place(number: usize, streams: &Streams, entries: &[Entry]) -> Place {
+pub fn place(number: usize, streams: &Streams) -> Place {
     let name = format!("e{number}");
-    match entries.iter().find(|e| e.name == name && e.backend == Backend::Stored) {
-        Some(entry) => Place::File(entry.data),
-        None => Place::Memory(streams.bytes(&name)),
-    }
+    streams.in_file(&name).map_or_else(|| Place::Memory(streams.bytes(&name)), Place::File)
 }
 
 fn is_safe(name: &str) -> bool {

@@ -5,7 +5,7 @@
 //! | `meta`        | `uv` nrows (without header), byte trailing, byte has_header, `lp` delim, `uv` ncols |
 //! | `row_modes`   | nrows bytes: 0 verbatim, 1 structured |
 //! | `fieldcounts` | one `uv` per structured row: its number of fields, at most ncols |
-//! | `coltypes`    | ncols bytes, see [`columns`](super::columns) |
+//! | `coltypes`    | ncols bytes, see [`columns`] |
 //! | `col_index`   | ncols `uv`: the length of each column's chunk |
 //! | `values`      | the chunks back to back |
 //! | `quotemodes`  | ncols bytes: 0 no cell quoted, 1 all, 2 mixed |
@@ -16,12 +16,47 @@
 //! A short row takes cells only from its first columns, so every column has its own cursor. For work in pieces the
 //! cursors are noted every so many rows ([`Mark`]).
 
-use super::columns::{Cell, Column};
+mod columns;
+#[cfg(feature = "write")]
+pub mod encode;
+#[cfg(feature = "write")]
+mod encode_columns;
+mod rows;
+
+use super::{Coder, View};
 use crate::cursor::{Cells, Cursor, bit};
 use crate::output::Output;
+use crate::restore::host::{Host, Piece};
 use crate::stream_set::Streams;
+use crate::table::rows::collect;
 use colkit_core::Result;
+use colkit_core::drive::parallel;
+use columns::{Cell, Column};
 use memchr::memchr;
+
+/// The codec.
+pub struct Columnar;
+
+impl Coder for Columnar {
+    fn restore(&self, streams: &Streams, host: &mut Host<'_, '_>) -> Result<()> {
+        let chunks = Chunks::open(streams)?;
+        host.hold(chunks.memory()).map_err(|e| e.part("columns"))?;
+        let table = &chunks.decode(host.threads())?;
+        host.run((0..table.pieces()).map(|piece| -> Piece<'_> { Box::new(move |out| table.print(piece, out)) }))
+    }
+
+    fn view(&self) -> View {
+        View::Rows(collect::<rows::TableRows>)
+    }
+
+    fn is_table_text(&self) -> bool {
+        true
+    }
+
+    fn metadata(&self) -> &'static [&'static str] {
+        &["meta", "row_modes", "fieldcounts", "coltypes", "col_index", "quotemodes", "quotebits", "header"]
+    }
+}
 
 /// Rows between two marks.
 const PIECE_ROWS: usize = 32 << 10;
@@ -35,7 +70,7 @@ enum Quotes<'a> {
 }
 
 /// A column before decoding.
-pub struct Chunk<'a> {
+struct Chunk<'a> {
     kind: u8,
     bytes: Cursor<'a>,
 }
@@ -44,19 +79,18 @@ pub struct Chunk<'a> {
 const DERIVED: u8 = 4;
 
 /// The streams of a table with its small parts read.
-pub struct Chunks<'a> {
+struct Chunks<'a> {
     streams: &'a Streams,
     nrows: u64,
     trailing: bool,
     has_header: bool,
-    /// The field delimiter.
-    pub delimiter: &'a [u8],
+    delimiter: &'a [u8],
     chunks: Vec<Chunk<'a>>,
 }
 
 impl<'a> Chunks<'a> {
     /// Reads everything but the columns themselves.
-    pub fn open(streams: &'a Streams) -> Result<Self> {
+    fn open(streams: &'a Streams) -> Result<Self> {
         let mut meta = streams.cursor("meta");
         let nrows = meta.uv()?;
         let trailing = meta.flag("trailing")?;
@@ -78,13 +112,8 @@ impl<'a> Chunks<'a> {
         Ok(Chunks { streams, nrows, trailing, has_header, delimiter, chunks })
     }
 
-    /// The columns to decode.
-    pub fn chunks(&self) -> &[Chunk<'a>] {
-        &self.chunks
-    }
-
     /// How many bytes of memory the decoded columns take.
-    pub fn memory(&self) -> u64 {
+    fn memory(&self) -> u64 {
         let mut per_column: Vec<u64> = Vec::with_capacity(self.chunks.len());
         for chunk in &self.chunks {
             // The cells of the source, at least four bytes each.
@@ -95,20 +124,16 @@ impl<'a> Chunks<'a> {
         per_column.iter().fold(0, |sum: u64, m| sum.saturating_add(*m))
     }
 
-    /// Decodes a column, unless it is derived from another.
-    pub fn decode_alone(&self, chunk: &Chunk<'a>) -> Result<Option<Column<'a>>> {
-        if chunk.kind == DERIVED {
-            return Ok(None);
-        }
-        Column::decode(chunk.kind, chunk.bytes.clone(), &[]).map(Some)
-    }
-
-    /// All columns, given those that are not derived.
-    pub fn finish(self, decoded: Vec<Option<Column<'a>>>) -> Result<Columnar<'a>> {
+    /// Decodes the columns: on several threads those that are not derived from others, then the rest.
+    fn decode(self, threads: usize) -> Result<Table<'a>> {
+        let alone = |chunk: &Chunk<'a>| match chunk.kind {
+            DERIVED => Ok(None),
+            kind => Column::decode(kind, chunk.bytes.clone(), &[]).map(Some),
+        };
+        let decoded = parallel::map(self.chunks.iter().collect(), threads, alone)?;
         let mut columns: Vec<Column<'a>> = Vec::with_capacity(self.chunks.len());
-        let mut decoded = decoded.into_iter();
-        for chunk in &self.chunks {
-            let column = match decoded.next().flatten() {
+        for (chunk, decoded) in self.chunks.iter().zip(decoded) {
+            let column = match decoded {
                 Some(column) => column,
                 None => Column::decode(chunk.kind, chunk.bytes.clone(), &columns)?,
             };
@@ -116,7 +141,7 @@ impl<'a> Chunks<'a> {
         }
         let quotes = quotes(self.streams, &columns)?;
         let row_modes = self.streams.per_line("row_modes", self.nrows, 1)?;
-        let mut table = Columnar {
+        let mut table = Table {
             trailing: self.trailing,
             header: self.has_header.then(|| self.streams.get("header").0),
             delimiter: self.delimiter,
@@ -156,7 +181,7 @@ fn quotes<'a>(streams: &'a Streams, columns: &[Column<'_>]) -> Result<Vec<Quotes
 
 /// Where everything stands before a row.
 #[derive(Clone)]
-pub struct Mark<'a> {
+struct Mark<'a> {
     row: usize,
     field_counts: Cursor<'a>,
     verbatim: Cells<'a>,
@@ -165,12 +190,10 @@ pub struct Mark<'a> {
 }
 
 /// A table, decoded and ready to be printed.
-pub struct Columnar<'a> {
+struct Table<'a> {
     trailing: bool,
-    /// The header line.
-    pub header: Option<&'a [u8]>,
-    /// The field delimiter.
-    pub delimiter: &'a [u8],
+    header: Option<&'a [u8]>,
+    delimiter: &'a [u8],
     columns: Vec<Column<'a>>,
     quotes: Vec<Quotes<'a>>,
     row_modes: &'a [u8],
@@ -178,21 +201,14 @@ pub struct Columnar<'a> {
 }
 
 /// A line of the table.
-pub enum Row<'a> {
+enum Row<'a> {
     /// A line that is not taken apart.
     Verbatim(&'a [u8]),
     /// A row of so many fields; its cells are the next ones of that many columns.
     Fields(usize),
 }
 
-impl<'a> Columnar<'a> {
-    /// Decodes the table.
-    pub fn open(streams: &'a Streams) -> Result<Self> {
-        let chunks = Chunks::open(streams)?;
-        let decoded = chunks.chunks().iter().map(|chunk| chunks.decode_alone(chunk)).collect::<Result<Vec<_>>>()?;
-        chunks.finish(decoded)
-    }
-
+impl<'a> Table<'a> {
     /// Goes through the rows once without printing them: checks that no column runs out, and notes the marks.
     fn mark(&mut self, mut at: Mark<'a>) -> Result<()> {
         let ncols = self.columns.len();
@@ -239,23 +255,13 @@ impl<'a> Columnar<'a> {
         at.field_counts.finish()
     }
 
-    /// The number of columns.
-    pub fn width(&self) -> usize {
-        self.columns.len()
-    }
-
-    /// Whether the text ends with a line end.
-    pub fn trailing(&self) -> bool {
-        self.trailing
-    }
-
     /// The number of pieces it can be printed in.
-    pub fn pieces(&self) -> usize {
+    fn pieces(&self) -> usize {
         self.marks.len()
     }
 
     /// Goes through the rows of a piece; `visit` is told the cell each field begins with.
-    pub fn visit(&self, piece: usize, mut visit: impl FnMut(usize, Row<'a>, &mut [usize]) -> Result<()>) -> Result<()> {
+    fn visit(&self, piece: usize, mut visit: impl FnMut(usize, Row<'a>, &mut [usize]) -> Result<()>) -> Result<()> {
         let Some(mark) = self.marks.get(piece) else { return Ok(()) };
         let mut at = mark.clone();
         let end = self.marks.get(piece + 1).map_or(self.row_modes.len(), |m| m.row);
@@ -271,7 +277,7 @@ impl<'a> Columnar<'a> {
     }
 
     /// The next cells of the first `fields` columns; the cursors move on.
-    pub fn cells<'c>(&'c self, fields: usize, cursors: &'c mut [usize]) -> impl Iterator<Item = (Cell<'a>, bool)> + 'c {
+    fn cells<'c>(&'c self, fields: usize, cursors: &'c mut [usize]) -> impl Iterator<Item = (Cell<'a>, bool)> + 'c {
         self.columns.iter().zip(&self.quotes).zip(cursors).take(fields).map(|((column, quotes), cursor)| {
             let i = *cursor;
             *cursor += 1;
@@ -285,7 +291,7 @@ impl<'a> Columnar<'a> {
     }
 
     /// Prints one piece.
-    pub fn print(&self, piece: usize, out: &mut Output<'_>) -> Result<()> {
+    fn print(&self, piece: usize, out: &mut Output<'_>) -> Result<()> {
         if let (0, Some(header)) = (piece, self.header) {
             out.put(header)?;
         }
@@ -325,10 +331,4 @@ fn push_quoted(cell: Cell<'_>, out: &mut Vec<u8>) {
         cell => cell.push(out),
     }
     out.push(b'"');
-}
-
-/// Restores the text.
-pub fn restore(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
-    let table = Columnar::open(streams)?;
-    (0..table.pieces()).try_for_each(|piece| table.print(piece, out))
 }

@@ -16,13 +16,26 @@
 //! Pixels have one byte if bits is 8, else two, little-endian; sums wrap. Decode class 1 stands for pixels that an image
 //! codec packed, which is not published.
 
+#[cfg(feature = "write")]
+mod encode;
+
+use super::Coder;
 use crate::cursor::Cursor;
 use crate::output::Output;
+use crate::restore::host::Host;
 use crate::stream_set::Streams;
 use colkit_core::{Error, Result};
 
-/// Restores the file.
-pub fn restore(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
+/// The codec.
+pub struct Dicom;
+
+impl Coder for Dicom {
+    fn restore(&self, streams: &Streams, host: &mut Host<'_, '_>) -> Result<()> {
+        host.print(|out| print(streams, out))
+    }
+}
+
+fn print(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
     let mut meta = streams.cursor("meta");
     if !meta.flag("the mode")? {
         meta.finish()?;

@@ -7,15 +7,28 @@
 //!
 //! Output: the header, then byte `b` of element `e` is `data[b * n + e]`.
 
+#[cfg(feature = "write")]
+mod encode;
+
+use super::Coder;
 use crate::output::Output;
+use crate::restore::host::Host;
 use crate::stream_set::Streams;
 use colkit_core::Result;
+
+/// The codec.
+pub struct Embed;
+
+impl Coder for Embed {
+    fn restore(&self, streams: &Streams, host: &mut Host<'_, '_>) -> Result<()> {
+        host.print(|out| print(streams, out))
+    }
+}
 
 /// Elements put together at a time.
 const STRIPE: usize = 4096;
 
-/// Restores the file.
-pub fn restore(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
+fn print(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
     let mut meta = streams.cursor("meta");
     let before = meta.clone();
     let width = meta.uv()?;

@@ -20,14 +20,41 @@
 //!
 //! What a column remembers starts empty and lasts from line to line.
 
-use super::LineMeta;
+#[cfg(feature = "write")]
+pub mod encode;
+mod rows;
+
+use super::{Coder, LineMeta, View};
 use crate::cursor::{Cells, Cursor, cells};
 use crate::output::Output;
+use crate::restore::host::Host;
 use crate::stream_set::Streams;
+use crate::table::rows::collect;
 use colkit_core::Result;
 
 /// How many values may be inside one another.
 const MAX_DEPTH: usize = 8192;
+
+/// The codec.
+pub struct Json;
+
+impl Coder for Json {
+    fn restore(&self, streams: &Streams, host: &mut Host<'_, '_>) -> Result<()> {
+        host.print(|out| print(streams, out))
+    }
+
+    fn view(&self) -> View {
+        View::Rows(collect::<rows::ObjectRows>)
+    }
+
+    fn is_table_text(&self) -> bool {
+        true
+    }
+
+    fn metadata(&self) -> &'static [&'static str] {
+        &["meta", "flags", "keyvocab", "rules", "value_index"]
+    }
+}
 
 /// The columns of `values`, with `separator` bytes between each two.
 pub fn value_columns(streams: &Streams, separator: u64) -> Result<Vec<Cells<'_>>> {
@@ -74,9 +101,9 @@ fn rules(streams: &Streams, columns: usize) -> Result<Vec<Rule<'_>>> {
 }
 
 /// The lines of the file.
-pub struct Json<'a> {
+struct Lines<'a> {
     /// Lines and last line end.
-    pub meta: LineMeta,
+    meta: LineMeta,
     flags: &'a [u8],
     keys: Vec<&'a [u8]>,
     rules: Vec<Rule<'a>>,
@@ -108,14 +135,12 @@ pub trait Printer {
     fn line(&mut self, verbatim: bool) -> Result<()>;
 }
 
-impl<'a> Json<'a> {
+impl<'a> Lines<'a> {
     /// Reads the streams.
     pub fn open(streams: &'a Streams) -> Result<Self> {
-        let mut meta = streams.cursor("meta");
-        let lines = LineMeta::read(&mut meta)?;
-        meta.finish()?;
+        let lines = LineMeta::open(streams)?;
         let columns = value_columns(streams, 1)?;
-        Ok(Json {
+        Ok(Lines {
             flags: streams.per_line("flags", lines.lines, 1)?,
             meta: lines,
             keys: cells(streams.get("keyvocab").0).collect(),
@@ -202,12 +227,12 @@ impl<'a> Json<'a> {
 }
 
 /// Prints lines as they are.
-struct Lines<'o, 'b> {
+struct Plain<'o, 'b> {
     out: &'o mut Output<'b>,
     first: bool,
 }
 
-impl Printer for Lines<'_, '_> {
+impl Printer for Plain<'_, '_> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.put(bytes)
     }
@@ -217,10 +242,9 @@ impl Printer for Lines<'_, '_> {
     }
 }
 
-/// Restores the text.
-pub fn restore(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
-    let json = Json::open(streams)?;
-    let meta = LineMeta { ..json.meta };
-    json.print(&mut Lines { out, first: true })?;
+fn print(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
+    let json = Lines::open(streams)?;
+    let meta = json.meta;
+    json.print(&mut Plain { out, first: true })?;
     meta.finish(out)
 }

@@ -9,13 +9,30 @@
 //! | `value_index` | `uv` n, n x `uv` length of a column |
 //! | `values`      | the columns back to back, each `cells` |
 
+#[cfg(feature = "write")]
+mod encode;
+
+use super::Coder;
 use super::json::value_columns;
 use crate::output::Output;
+use crate::restore::host::Host;
 use crate::stream_set::Streams;
 use colkit_core::Result;
 
-/// Restores the document.
-pub fn restore(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
+/// The codec.
+pub struct Jsondoc;
+
+impl Coder for Jsondoc {
+    fn restore(&self, streams: &Streams, host: &mut Host<'_, '_>) -> Result<()> {
+        host.print(|out| print(streams, out))
+    }
+
+    fn metadata(&self) -> &'static [&'static str] {
+        &["meta", "value_index"]
+    }
+}
+
+fn print(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
     let mut meta = streams.cursor("meta");
     let taken_apart = meta.flag("the mode")?;
     meta.finish()?;

@@ -9,16 +9,34 @@
 //! | `vars`      | cells: the variables of all lines, one after another |
 //! | `verbatim`  | cells |
 
-use super::LineMeta;
+#[cfg(feature = "write")]
+mod encode;
+mod rows;
+
+use super::{Coder, LineMeta, View};
 use crate::cursor::{Cells, Cursor, cells};
 use crate::output::Output;
+use crate::restore::host::Host;
 use crate::stream_set::Streams;
 use colkit_core::Result;
 
+/// The codec.
+pub struct Log;
+
+impl Coder for Log {
+    fn restore(&self, streams: &Streams, host: &mut Host<'_, '_>) -> Result<()> {
+        host.print(|out| print(streams, out))
+    }
+
+    fn view(&self) -> View {
+        View::Rows(rows::collect)
+    }
+}
+
 /// The lines of a log.
-pub struct Log<'a> {
+struct Lines<'a> {
     /// Lines and last line end.
-    pub meta: LineMeta,
+    meta: LineMeta,
     flags: &'a [u8],
     templates: Vec<&'a [u8]>,
     ids: Cursor<'a>,
@@ -34,13 +52,11 @@ pub enum Line<'a, 'l> {
     Templated(&'a [u8], &'l mut Cells<'a>),
 }
 
-impl<'a> Log<'a> {
+impl<'a> Lines<'a> {
     /// Reads the streams.
     pub fn open(streams: &'a Streams) -> Result<Self> {
-        let mut meta = streams.cursor("meta");
-        let lines = LineMeta::read(&mut meta)?;
-        meta.finish()?;
-        Ok(Log {
+        let lines = LineMeta::open(streams)?;
+        Ok(Lines {
             flags: streams.per_line("flags", lines.lines, 1)?,
             meta: lines,
             templates: cells(streams.get("templates").0).collect(),
@@ -65,10 +81,9 @@ impl<'a> Log<'a> {
     }
 }
 
-/// Restores the text.
-pub fn restore(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
-    let log = Log::open(streams)?;
-    let meta = LineMeta { ..log.meta };
+fn print(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
+    let log = Lines::open(streams)?;
+    let meta = log.meta;
     let mut first = true;
     log.visit(|line| {
         out.line_end(&mut first)?;

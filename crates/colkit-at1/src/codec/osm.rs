@@ -24,15 +24,33 @@
 //!
 //! An element without children and tags ends with `/>`. Elements are joined with line ends.
 
+#[cfg(feature = "write")]
+mod encode;
+
+use super::Coder;
 use crate::cursor::Cursor;
 use crate::number::{push_int, push_uint};
 use crate::output::Output;
+use crate::restore::host::Host;
 use crate::stream_set::Streams;
 use colkit_core::Result;
 use memchr::memchr;
 
+/// The codec.
+pub struct Osm;
+
+impl Coder for Osm {
+    fn restore(&self, streams: &Streams, host: &mut Host<'_, '_>) -> Result<()> {
+        host.print(|out| print(streams, out))
+    }
+
+    fn metadata(&self) -> &'static [&'static str] {
+        &["meta", "opcodes"]
+    }
+}
+
 /// The times that print as four-digit years from 1000 on.
-pub const TIMES: std::ops::RangeInclusive<i64> = -30_610_224_000..=253_402_300_799;
+const TIMES: std::ops::RangeInclusive<i64> = -30_610_224_000..=253_402_300_799;
 
 /// A stream of deltas and their running sum.
 struct Deltas<'a>(Cursor<'a>, i64);
@@ -131,7 +149,7 @@ fn vocabulary<'a>(streams: &'a Streams, name: &'static str) -> Result<Vec<&'a [u
 }
 
 /// `YYYY-MM-DDTHH:MM:SSZ`
-pub fn push_time(time: i64, out: &mut Vec<u8>) {
+fn push_time(time: i64, out: &mut Vec<u8>) {
     let (days, seconds) = (time.div_euclid(86_400), time.rem_euclid(86_400));
     let (year, month, day) = civil(days);
     push_two(year / 100, out);
@@ -168,7 +186,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
 const EXACT: u64 = 1 << 40;
 
 /// Units of 1e-7 with trailing zeros, and a trailing point, left out.
-pub fn push_coordinate(units: i64, out: &mut Vec<u8>) {
+fn push_coordinate(units: i64, out: &mut Vec<u8>) {
     if units.unsigned_abs() > EXACT {
         // The format divides in floating point, so its digits are those that this gives.
         #[expect(clippy::cast_precision_loss, reason = "that is what the format does")]
@@ -196,8 +214,7 @@ pub fn push_coordinate(units: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Restores the text.
-pub fn restore(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
+fn print(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
     let mut meta = streams.cursor("meta");
     let trailing = meta.flag("trailing")?;
     meta.finish()?;

@@ -16,20 +16,39 @@
 //! month ' ' day ' ' time ' ' host ' sshd[' pid ']: ' message
 //! ```
 
-use super::LineMeta;
+#[cfg(feature = "write")]
+mod encode;
+mod rows;
+
+use super::{Coder, LineMeta, View};
 use crate::cursor::{Cells, Cursor, cells};
 use crate::number::push_uint;
 use crate::output::Output;
+use crate::restore::host::Host;
 use crate::stream_set::Streams;
+use crate::table::rows::collect;
 use colkit_core::Result;
 use memchr::memmem;
 
 const MARKER: &[u8] = b"<*>";
 
+/// The codec.
+pub struct Ssh;
+
+impl Coder for Ssh {
+    fn restore(&self, streams: &Streams, host: &mut Host<'_, '_>) -> Result<()> {
+        host.print(|out| print(streams, out))
+    }
+
+    fn view(&self) -> View {
+        View::Rows(collect::<rows::EntryRows>)
+    }
+}
+
 /// The lines of an sshd log.
-pub struct Ssh<'a> {
+struct Lines<'a> {
     /// Lines and last line end.
-    pub meta: LineMeta,
+    meta: LineMeta,
     flags: &'a [u8],
     columns: [Cells<'a>; 4],
     pids: Cursor<'a>,
@@ -82,13 +101,11 @@ impl Message<'_> {
     }
 }
 
-impl<'a> Ssh<'a> {
+impl<'a> Lines<'a> {
     /// Reads the streams.
     pub fn open(streams: &'a Streams) -> Result<Self> {
-        let mut meta = streams.cursor("meta");
-        let lines = LineMeta::read(&mut meta)?;
-        meta.finish()?;
-        Ok(Ssh {
+        let lines = LineMeta::open(streams)?;
+        Ok(Lines {
             flags: streams.per_line("flags", lines.lines, 2)?,
             meta: lines,
             columns: ["months", "days", "times", "hosts"].map(|name| streams.cells(name)),
@@ -136,10 +153,9 @@ impl<'a> Ssh<'a> {
     }
 }
 
-/// Restores the text.
-pub fn restore(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
-    let ssh = Ssh::open(streams)?;
-    let meta = LineMeta { ..ssh.meta };
+fn print(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
+    let ssh = Lines::open(streams)?;
+    let meta = ssh.meta;
     let mut first = true;
     ssh.visit(|line| {
         out.line_end(&mut first)?;

@@ -10,15 +10,34 @@
 //!
 //! A line is its nine fields, each followed by TAB, then the samples joined with TAB.
 
-use super::LineMeta;
+#[cfg(feature = "write")]
+mod encode;
+mod rows;
+
+use super::{Coder, LineMeta, View};
 use crate::cursor::{Cells, Cursor};
 use crate::number::push_int;
 use crate::output::Output;
+use crate::restore::host::Host;
 use crate::stream_set::Streams;
+use crate::table::rows::collect;
 use colkit_core::Result;
 
+/// The codec.
+pub struct Vcf;
+
+impl Coder for Vcf {
+    fn restore(&self, streams: &Streams, host: &mut Host<'_, '_>) -> Result<()> {
+        host.print(|out| print(streams, out))
+    }
+
+    fn view(&self) -> View {
+        View::Rows(collect::<rows::VariantRows>)
+    }
+}
+
 /// The streams of the nine fields, as the header line names them.
-pub const FIELDS: [&str; 9] = ["chrom", "pos", "id", "ref", "alt", "qual", "filter", "info", "format"];
+const FIELDS: [&str; 9] = ["chrom", "pos", "id", "ref", "alt", "qual", "filter", "info", "format"];
 
 enum Positions<'a> {
     Text(Cells<'a>),
@@ -35,9 +54,9 @@ pub enum Field<'a> {
 }
 
 /// The lines of the file.
-pub struct Vcf<'a> {
+struct Lines<'a> {
     /// Lines and last line end.
-    pub meta: LineMeta,
+    meta: LineMeta,
     /// Samples per line.
     pub samples: u64,
     ref_token: &'a [u8],
@@ -60,10 +79,10 @@ pub enum Line<'a, 'l> {
 
 /// The samples of a variant: all of them must be taken.
 pub struct Samples<'a, 'l> {
-    vcf: &'l mut Vcf<'a>,
+    vcf: &'l mut Lines<'a>,
 }
 
-impl<'a> Vcf<'a> {
+impl<'a> Lines<'a> {
     /// Reads the streams.
     pub fn open(streams: &'a Streams) -> Result<Self> {
         let mut meta = streams.cursor("meta");
@@ -76,7 +95,7 @@ impl<'a> Vcf<'a> {
         let [chrom, _, id, reference, alt, qual, filter, info, format] = FIELDS;
         let positions =
             if pos_delta { Positions::Deltas(streams.cursor("pos"), 0) } else { Positions::Text(streams.cells("pos")) };
-        Ok(Vcf {
+        Ok(Lines {
             flags: streams.per_line("flags", lines.lines, 1)?,
             meta: lines,
             samples,
@@ -131,7 +150,7 @@ impl<'a> Vcf<'a> {
 impl<'a> Samples<'a, '_> {
     /// Gives each sample in order.
     pub fn visit(self, mut visit: impl FnMut(&'a [u8]) -> Result<()>) -> Result<()> {
-        let Vcf { samples, ref_token, tokens, genotypes, .. } = self.vcf;
+        let Lines { samples, ref_token, tokens, genotypes, .. } = self.vcf;
         let samples = *samples;
         let before = genotypes.clone();
         let differing = genotypes.uv()?;
@@ -156,12 +175,11 @@ impl<'a> Samples<'a, '_> {
     }
 }
 
-/// Restores the text.
-pub fn restore(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
-    let vcf = Vcf::open(streams)?;
+fn print(streams: &Streams, out: &mut Output<'_>) -> Result<()> {
+    let vcf = Lines::open(streams)?;
     // Every sample takes at least the TAB before it.
     out.announce(vcf.cells())?;
-    let meta = LineMeta { ..vcf.meta };
+    let meta = vcf.meta;
     let mut first = true;
     vcf.visit(|line| {
         out.line_end(&mut first)?;

@@ -1,6 +1,6 @@
 //! Rows in groups, each column of each group packed alone: what qcolumnar, qjson and qjson2 are made of, written.
 //!
-//! See [`crate::codec::shape`] for the streams. Blocks go to a spool as soon as some groups are complete, so what is held is
+//! See [`crate::queryable::shape`] for the streams. Blocks go to a spool as soon as some groups are complete, so what is held is
 //! bounded by a batch of groups whatever the length of the input. A column's type holds for the whole file, so every
 //! block keeps both zone maps it could have until the end.
 

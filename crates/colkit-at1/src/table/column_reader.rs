@@ -3,9 +3,9 @@
 use super::cells::{Cells, Place};
 use super::groups::{Column, Inner};
 use super::text::{cell_text, json_text, push_text, text, unquote};
-use crate::codec::queryable::{Line, Position};
-use crate::codec::shape::Glue;
 use crate::number::parse_int;
+use crate::queryable::shape::Glue;
+use crate::queryable::{Line, Position};
 use arrow::array::{ArrayRef, Float64Builder, Int64Builder, StringBuilder};
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use arrow::record_batch::RecordBatch;

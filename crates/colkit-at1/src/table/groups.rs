@@ -17,9 +17,9 @@ use super::column_reader::ColumnReader;
 use super::rows::{LINE, default_name, header_names};
 use super::text::text;
 use super::verify::Verify;
-use crate::codec::queryable::{Line, Queryable};
-use crate::codec::shape::{Glue, Kind, Shape, Zone};
-use crate::codec::typing::NAME;
+use crate::queryable::shape::{Glue, Kind, Shape, Zone};
+use crate::queryable::typing::NAME;
+use crate::queryable::{Line, Queryable};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, UInt64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -142,7 +142,7 @@ impl Groups {
         let Groups(inner) = Groups::new(file, lines)?;
         let schema = &inner.schema;
         if inner.header != 1 || inner.verbatim > 0 || schema.fields().len() != kinds.len() {
-            let message = "the lines are not those of the table that is told of";
+            let message = "the lines are not those of the table that the stream describes";
             return Err(Error::corrupt("row_count_mismatch", message).part(format!("stream {NAME:?}")));
         }
         for (name, data_type) in given {
@@ -496,11 +496,11 @@ mod tests {
         pack(&Bytes::from(text), Box::new(StreamSink(kept.clone())), &options).unwrap();
         let bytes = Bytes::from(std::mem::take(&mut *kept.0.lock().unwrap()));
         let limits = Limits::default();
-        let walk = Walk::new(bytes.size(), 1 << 10, &limits, |_, entry| !crate::codec::shape::is_stored_blocks(entry));
+        let walk = Walk::new(bytes.size(), 1 << 10, &limits, |_, entry| !crate::queryable::is_stored_blocks(entry));
         let container = blocking::run(Box::new(walk), &bytes).unwrap();
-        let crate::container::Content::Streams(entries) = &container.content else { panic!("no streams") };
-        let lines = Queryable::open(codec, Streams::unpack(entries, limits.memory).unwrap(), entries).unwrap();
-        (Groups::new(Arc::new(File { container, limits }), lines).unwrap(), bytes)
+        let crate::codec::View::Groups(open) = codec.coder().view() else { panic!("not queryable") };
+        let lines = open(Streams::unpack(container.entries(), limits.memory, 1).unwrap()).unwrap();
+        (Groups::new(Arc::new(File { container: Arc::new(container), limits }), lines).unwrap(), bytes)
     }
 
     fn read(table: &Groups, bytes: &Bytes, rows: &[Range<u64>], batch_rows: usize) -> Vec<RecordBatch> {

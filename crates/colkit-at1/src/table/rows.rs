@@ -5,6 +5,7 @@
 
 use super::builder::ColumnBuilder;
 use super::text::{push_text, split_fields, text, unquote};
+use crate::stream_set::Streams;
 use arrow::array::{ArrayRef, StringBuilder};
 use arrow::datatypes::{Field, Schema};
 use arrow::record_batch::RecordBatch;
@@ -15,6 +16,68 @@ use std::sync::Arc;
 /// The column for lines that are not rows.
 pub const LINE: &str = "_line";
 
+/// A table, and what else is to be said about it.
+pub type Collected = (RecordBatch, Vec<(&'static str, String)>);
+
+/// Collects the table of a file, stream set by stream set.
+pub trait RowCollector: Send {
+    /// Adds the rows of a stream set.
+    fn push(&mut self, streams: &Streams) -> Result<()>;
+
+    /// Adds the lines of a text that was not taken apart.
+    fn push_raw(&mut self, text: &[u8]) -> Result<()>;
+
+    /// The table.
+    fn finish(self: Box<Self>) -> Result<Collected>;
+}
+
+/// What makes rows of the lines of a codec.
+pub trait LineRows: Default + Send + 'static {
+    /// Adds the rows of a stream set.
+    fn push(&mut self, streams: &Streams, rows: &mut Rows) -> Result<()>;
+}
+
+/// Collects what `R` makes of lines.
+pub fn collect<R: LineRows>(limits: &Limits) -> Box<dyn RowCollector> {
+    Box::new(LineCollector { lines: R::default(), rows: Rows::new(limits) })
+}
+
+struct LineCollector<R> {
+    lines: R,
+    rows: Rows,
+}
+
+impl<R: LineRows> RowCollector for LineCollector<R> {
+    fn push(&mut self, streams: &Streams) -> Result<()> {
+        self.lines.push(streams, &mut self.rows)
+    }
+
+    fn push_raw(&mut self, text: &[u8]) -> Result<()> {
+        self.rows.push_raw(text)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Collected> {
+        self.rows.finish()
+    }
+}
+
+/// Whether the line before a stream set or a text is ended, so that a row can begin.
+#[derive(Default)]
+pub struct LineEnds {
+    unended: bool,
+}
+
+impl LineEnds {
+    /// Lines begin, and the last of them is ended or not.
+    pub fn begin(&mut self, trailing: bool) -> Result<()> {
+        if std::mem::replace(&mut self.unended, !trailing) {
+            let message = "a frame ends in the middle of a line, so its rows cannot be separated";
+            return Err(Error::unsupported("no_table_view", message).hint("unpack the file instead"));
+        }
+        Ok(())
+    }
+}
+
 /// Columns under construction.
 pub struct Rows {
     names: Vec<String>,
@@ -23,7 +86,13 @@ pub struct Rows {
     lines: Vec<(usize, String)>,
     line_bytes: u64,
     rows: usize,
-    limits: Limits,
+    /// The ceilings for it.
+    pub limits: Limits,
+    /// What separates the fields of lines that were not taken apart, if that is known.
+    pub delimiter: Option<Vec<u8>>,
+    /// Lines that are not rows but name the columns.
+    pub header_lines: usize,
+    ends: LineEnds,
 }
 
 impl Rows {
@@ -36,7 +105,15 @@ impl Rows {
             line_bytes: 0,
             rows: 0,
             limits: limits.clone(),
+            delimiter: None,
+            header_lines: 0,
+            ends: LineEnds::default(),
         }
+    }
+
+    /// Lines begin, and the last of them is ended or not.
+    pub fn begin(&mut self, trailing: bool) -> Result<()> {
+        self.ends.begin(trailing)
     }
 
     /// Number of rows so far.
@@ -52,11 +129,6 @@ impl Rows {
     /// Whether columns have names already.
     pub fn has_names(&self) -> bool {
         !self.names.is_empty()
-    }
-
-    /// Lines that are not rows.
-    pub fn verbatim(&self) -> usize {
-        self.lines.len()
     }
 
     /// Names for the columns.
@@ -115,13 +187,14 @@ impl Rows {
     }
 
     /// The lines of a text that was not taken apart at all, split into fields as a writer would have done it.
-    pub fn push_raw(&mut self, text: &[u8], delimiter: Option<&[u8]>) -> Result<()> {
+    fn push_raw(&mut self, text: &[u8]) -> Result<()> {
         if text.is_empty() {
             return Ok(());
         }
+        self.begin(text.ends_with(b"\n"))?;
         let lines = text.strip_suffix(b"\n").unwrap_or(text);
         for line in lines.split(|b| *b == b'\n') {
-            let fields = delimiter.map(|d| split_fields(line, d)).filter(|f| f.len() <= self.width());
+            let fields = self.delimiter.as_deref().map(|d| split_fields(line, d)).filter(|f| f.len() <= self.width());
             match fields {
                 None => self.push_line(line)?,
                 Some(fields) => {
@@ -137,8 +210,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The table.
-    pub fn finish(mut self) -> Result<RecordBatch> {
+    fn finish(mut self) -> Result<Collected> {
         self.check()?;
         let mut fields = Vec::with_capacity(self.columns.len() + 1);
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.columns.len() + 1);
@@ -154,7 +226,11 @@ impl Rows {
             fields.push(Field::new(LINE, array.data_type().clone(), true));
             arrays.push(array);
         }
-        batch_of(&Arc::new(Schema::new(fields)), arrays, self.rows)
+        let properties = vec![
+            ("header_lines", self.header_lines.to_string()),
+            ("lines_not_taken_apart", self.lines.len().to_string()),
+        ];
+        Ok((batch_of(&Arc::new(Schema::new(fields)), arrays, self.rows)?, properties))
     }
 }
 

@@ -4,11 +4,10 @@
 use super::File;
 use super::verify::Verify;
 use crate::backend::Backend;
+use crate::codec::Codec;
 use crate::codec::bundle::{Listed, Manifest, Place, nested, place};
-use crate::codec::queryable::Queryable;
-use crate::codec::shape::is_stored_blocks;
-use crate::container::{Codec, Container, Walk};
-use crate::restore::READ;
+use crate::container::{Container, Walk};
+use crate::restore::part::READ;
 use crate::stream_set::{Entry, Streams};
 use bytes::Bytes;
 use colkit_core::{Boxed, ByteRange, Checksums, Error, Limits, Machine, Result, Step, Verified};
@@ -105,11 +104,11 @@ impl VerifyBundle {
 
     fn entries(&mut self) -> Result<VecDeque<Packed>> {
         let entries = self.file.container.entries();
-        let streams = Streams::unpack(entries, self.file.limits.memory)?;
+        let streams = Streams::unpack(entries, self.file.limits.memory, 1)?;
         let is_xz = |e: &Entry| e.name == "manifest" && e.backend == Backend::Xz;
         self.found.all = entries.iter().any(is_xz);
-        let packed = |(i, listed)| Packed { listed, place: place(i, &streams, entries) };
-        Ok(Manifest::of(&streams, entries)?.files.into_iter().enumerate().map(packed).collect())
+        let packed = |(i, listed)| Packed { listed, place: place(i, &streams) };
+        Ok(Manifest::of(&streams)?.files.into_iter().enumerate().map(packed).collect())
     }
 
     /// Goes on with an entry; `None` when it is done.
@@ -128,7 +127,7 @@ impl VerifyBundle {
                         let message = "the packed bytes differ from what was written: their CRC-32 is another";
                         Error::corrupt("bad_checksum", message).at(0)
                     });
-                    let walk = Walk::new(entry.place.size(), 0, &self.file.limits, wanted);
+                    let walk = Walk::new(entry.place.size(), 0, &self.file.limits, |_, _| false);
                     self.now = State::Walking(Box::new(walk), changed);
                 }
                 State::Walking(walk, changed) => match entry.place.step(walk.as_mut(), std::mem::take(&mut got))? {
@@ -190,21 +189,12 @@ impl Machine for Pieces<'_> {
     }
 }
 
-/// What is needed to see the shape of a queryable entry; the rest is read when it is restored.
-fn wanted(codec: Codec, entry: &Entry) -> bool {
-    codec.is_queryable() && !is_stored_blocks(entry)
-}
-
+/// Checks an entry like a file of its own. Its streams are read when it is restored.
 fn check(container: Container, limits: &Limits, name: &str) -> Result<Verify> {
-    let lines = match container.codec {
-        Codec::Bundle => return Err(nested(name)),
-        codec if codec.is_queryable() && !container.is_streaming() => {
-            let streams = Streams::unpack(container.entries(), limits.memory)?;
-            Some(Arc::new(Queryable::open(codec, streams, container.entries())?))
-        }
-        _ => None,
-    };
-    Ok(Verify::new(Arc::new(File { container, limits: limits.clone() }), lines))
+    if container.codec == Codec::Bundle {
+        return Err(nested(name));
+    }
+    Ok(Verify::new(Arc::new(File { container: Arc::new(container), limits: limits.clone() }), None))
 }
 
 impl Machine for VerifyBundle {

@@ -22,10 +22,15 @@ pub fn run<T>(mut machine: Boxed<T>, source: &dyn Source) -> Result<T> {
 
 /// Runs a machine to its next result.
 pub fn next<T>(machine: &mut Boxed<T>, source: &dyn Source) -> Result<T> {
+    feed(source, |got| machine.step(got))
+}
+
+/// Brings `step` what it asks for until it has its result: for what is stepped like a machine, but borrows.
+pub fn feed<T>(source: &dyn Source, mut step: impl FnMut(Vec<Bytes>) -> Result<Step<T>>) -> Result<T> {
     let mut got = Vec::new();
     loop {
         memory::check()?;
-        match machine.step(got)? {
+        match step(got)? {
             Step::Ready(value) => return Ok(value),
             Step::Need(ranges) => got = fetch(source, &ranges)?,
         }

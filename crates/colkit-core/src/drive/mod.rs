@@ -1,6 +1,7 @@
 //! Drivers fetch the bytes that machines and the scan engine request. All threads, waiting and I/O are in here.
 
 pub mod blocking;
+pub mod ordered;
 pub mod parallel;
 #[cfg(feature = "object-store")]
 pub mod store;

@@ -1,14 +1,35 @@
-//! Vcf (5), written. See [`crate::codec::vcf`] for the streams.
+//! Vcf (5), written. See [`super`] for the streams.
 
-use super::lines;
-use super::put::{Joined, Vocabulary, put_deltas, put_lp, put_uv};
-use super::set::Stream;
-use crate::codec::vcf::FIELDS;
+use super::FIELDS;
+use super::Vcf;
+use crate::codec::Codec;
+use crate::encode::groups::Settings;
+use crate::encode::lines;
+use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
+use crate::encode::put::{Joined, Vocabulary, put_deltas, put_lp, put_uv};
+use crate::encode::sample::Sample;
+use crate::encode::set::Stream;
+use crate::encode::whole::Set;
 use crate::number::parse_int;
+use colkit_core::Result;
 use std::collections::HashMap;
 
+impl Encoder for Vcf {
+    fn sniff(&self, sample: &Sample<'_>) -> Option<(Confidence, Vec<Plan>)> {
+        if !sample.is_text() || !sample.head.starts_with(b"##fileformat=VCF") {
+            return None;
+        }
+        let table = sample.table_after_comments().map(|table| Plan::table(Codec::Columnar, table));
+        Some((Confidence::Signature, [Plan::of(Codec::Vcf)].into_iter().chain(table).collect()))
+    }
+
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+        Ok(encode(text).into())
+    }
+}
+
 /// The streams of a file of variant calls.
-pub fn encode(text: &[u8]) -> Vec<Stream> {
+fn encode(text: &[u8]) -> Vec<Stream> {
     let (lines, trailing) = lines::split(text);
     let is_variant = |line: &&[u8]| !line.starts_with(b"#");
     let mut widths: HashMap<usize, usize> = HashMap::new();

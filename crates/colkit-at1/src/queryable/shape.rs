@@ -16,7 +16,7 @@
 
 use crate::backend::Backend;
 use crate::cursor::{Cursor, Place};
-use crate::stream_set::{Entry, Streams};
+use crate::stream_set::Streams;
 use bytes::Bytes;
 use colkit_core::{ByteRange, Error, Result};
 use std::ops::Range;
@@ -101,14 +101,9 @@ pub struct Shape {
     pub prefix: String,
 }
 
-/// Whether a stream need not be fetched to open a file: stored blocks are read block by block.
-pub fn is_stored_blocks(entry: &Entry) -> bool {
-    entry.backend == Backend::Stored && (entry.name == "blocks" || entry.name.ends_with(":blocks"))
-}
-
 impl Shape {
     /// Reads the shape whose streams' names begin with `prefix`.
-    pub fn open(streams: &Streams, entries: &[Entry], prefix: &str, delimited: bool) -> Result<Self> {
+    pub fn open(streams: &Streams, prefix: &str, delimited: bool) -> Result<Self> {
         let name = |stream: &str| format!("{prefix}{stream}");
         let meta_name = name("meta");
         let mut meta = streams.cursor(&meta_name);
@@ -143,11 +138,9 @@ impl Shape {
             }
         };
         let blocks_name = name("blocks");
-        let (blocks, length) = match entries.iter().find(|e| e.name == blocks_name) {
-            Some(entry) if is_stored_blocks(entry) && entry.packed.is_none() => {
-                (Blocks::File(entry.data.start()), entry.data.len())
-            }
-            _ => {
+        let (blocks, length) = match streams.in_file(&blocks_name) {
+            Some(data) => (Blocks::File(data.start()), data.len()),
+            None => {
                 let bytes = streams.bytes(&blocks_name);
                 let length = bytes.len() as u64;
                 (Blocks::Memory(bytes), length)

@@ -1,22 +1,33 @@
-//! Columnar (4), written. See [`crate::codec::columnar`] for the streams.
+//! Columnar (4), written. See [`super`] for the streams.
 
-use super::columns::{Distinct, choose};
-use super::compress::Effort;
-use super::lines::{self, fields};
-use super::put::{Joined, bits, put_lp, put_uv};
-use super::set::Stream;
+use super::Columnar;
+use super::encode_columns::{Distinct, choose};
+use crate::codec::Codec;
+use crate::encode::compress::Effort;
+use crate::encode::groups::Settings;
+use crate::encode::lines::{self, fields};
+use crate::encode::plan::{Confidence, Encoder, Layout, Plan, TableLayout};
+use crate::encode::put::{Joined, bits, put_lp, put_uv};
+use crate::encode::sample::Sample;
+use crate::encode::set::Stream;
+use crate::encode::whole::Set;
 use colkit_core::Result;
 use colkit_core::drive::parallel;
 
-/// How a table is written as text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// What is between fields.
-    pub delimiter: u8,
-    /// Whether the first line names the columns.
-    pub header: bool,
-    /// The number of columns; lines with more fields are kept as they are.
-    pub columns: usize,
+impl Encoder for Columnar {
+    /// A table for certain. What is one perhaps is a log first.
+    fn sniff(&self, sample: &Sample<'_>) -> Option<(Confidence, Vec<Plan>)> {
+        let table = sample.certain_table().filter(|_| !sample.queryable)?;
+        Some((Confidence::Likely, vec![Plan::table(Codec::Columnar, table)]))
+    }
+
+    fn layout(&self, sample: &Sample<'_>) -> Layout {
+        Layout::Table(sample.any_table())
+    }
+
+    fn encode(&self, text: &[u8], layout: Layout, settings: &Settings) -> Result<Set> {
+        Ok(encode(text, layout.table(), settings.effort, settings.threads)?.into())
+    }
 }
 
 #[derive(Default)]
@@ -25,18 +36,18 @@ struct Column {
     quoted: Vec<bool>,
 }
 
-/// The streams of a table. Any text can be written with any shape.
-pub fn encode(text: &[u8], shape: Shape, effort: Effort, threads: usize) -> Result<Vec<Stream>> {
+/// The streams of a table. Any text can be written with any table.
+fn encode(text: &[u8], table: TableLayout, effort: Effort, threads: usize) -> Result<Vec<Stream>> {
     let (lines, trailing) = lines::split(text);
     let (header, rows) = match lines.split_first() {
-        Some((first, rows)) if shape.header => (Some(*first), rows),
+        Some((first, rows)) if table.header => (Some(*first), rows),
         _ => (None, &lines[..]),
     };
     let mut columns: Vec<Column> = Vec::new();
-    columns.resize_with(shape.columns.max(1), Column::default);
+    columns.resize_with(table.columns.max(1), Column::default);
     let (mut modes, mut counts, mut verbatim) = (Vec::with_capacity(rows.len()), Vec::new(), Joined::default());
     for line in rows {
-        let count = lines::field_count(line, shape.delimiter);
+        let count = lines::field_count(line, table.delimiter);
         if count > columns.len() {
             modes.push(0);
             verbatim.push(line);
@@ -44,7 +55,7 @@ pub fn encode(text: &[u8], shape: Shape, effort: Effort, threads: usize) -> Resu
         }
         modes.push(1);
         put_uv(count as u64, &mut counts);
-        for (field, column) in fields(line, shape.delimiter).zip(&mut columns) {
+        for (field, column) in fields(line, table.delimiter).zip(&mut columns) {
             column.cells.push(&field.content());
             column.quoted.push(field.quoted);
         }
@@ -52,7 +63,7 @@ pub fn encode(text: &[u8], shape: Shape, effort: Effort, threads: usize) -> Resu
     let mut meta = Vec::new();
     put_uv(rows.len() as u64, &mut meta);
     meta.extend([u8::from(trailing), u8::from(header.is_some())]);
-    put_lp(&[shape.delimiter], &mut meta);
+    put_lp(&[table.delimiter], &mut meta);
     put_uv(columns.len() as u64, &mut meta);
     let (mut quote_modes, mut quote_bits) = (Vec::new(), Vec::new());
     for column in &columns {

@@ -10,16 +10,36 @@
 //! pieces where the shape with the most rows begins a new group; each piece can be printed, or read as a table, on
 //! its own. (Other shapes' groups that reach across a cut are then unpacked by both pieces.)
 
-use super::shape::{Glue, Shape};
-use crate::container::Codec;
+pub mod shape;
+pub mod typing;
+mod zones;
+
+use crate::backend::Backend;
 use crate::cursor::{Cursor, split_uv};
+use crate::fetched::Fetched;
 use crate::output::Output;
+use crate::restore::host::{Host, Piece};
 use crate::stream_set::{Entry, Streams};
 use bytes::Bytes;
-use colkit_core::{ByteRange, Error, Result};
+use colkit_core::{ByteRange, Error, Result, Source};
+use shape::{Glue, Shape};
 use std::ops::Range;
 
 const MAX_SHAPES: u64 = 64;
+/// Lines of a run at least, as far as there are so many.
+const RUN_LINES: u64 = 8192;
+
+/// Whether a stream is read block by block, and not to open a file.
+pub fn is_stored_blocks(entry: &Entry) -> bool {
+    entry.backend == Backend::Stored && (entry.name == "blocks" || entry.name.ends_with(":blocks"))
+}
+
+/// Restores the text of a stream set that is in memory, blocks included.
+pub fn restore(lines: &Queryable, host: &mut Host<'_, '_>) -> Result<()> {
+    host.run(
+        lines.runs().into_iter().map(|run| -> Piece<'_> { Box::new(|out| lines.print(run, &Fetched::default(), out)) }),
+    )
+}
 
 /// Lines of one or several shapes.
 #[derive(Clone, Debug)]
@@ -79,36 +99,47 @@ struct ShapePosition {
 }
 
 impl Queryable {
-    /// Opens a file of one of the three codecs; `streams` are all but stored blocks.
-    pub fn open(codec: Codec, streams: Streams, entries: &[Entry]) -> Result<Self> {
-        let mut all = if codec == Codec::Qjson2 {
-            let mut meta = streams.cursor("meta");
-            let nlines = meta.uv()?;
-            let trailing = meta.flag("trailing")?;
-            let before = meta.clone();
-            let count = meta.uv()?;
-            if count > MAX_SHAPES {
-                return Err(before.corrupt("bad_count", format!("{count} templates, expected {MAX_SHAPES} at most")));
-            }
-            meta.finish()?;
-            let map = streams.cursor("line_map");
-            if nlines > map.left() as u64 {
-                return Err(map.corrupt("bad_count", format!("{nlines} lines in {} bytes", map.left())));
-            }
-            let shape = |i: u64| inner_shape(&streams, entries, &format!("t{i}:"));
-            let shapes = (0..count).map(shape).collect::<Result<Vec<_>>>()?;
-            let (map, verbatim) = (Some(streams.bytes("line_map")), streams.bytes("verbatim"));
-            // Without any line there is nothing that a line end could follow.
-            let trailing = trailing && nlines > 0;
-            Queryable { streams, nlines, trailing, map, shapes, verbatim, cuts: Vec::new() }
-        } else {
-            let shape = Shape::open(&streams, entries, "", codec == Codec::Qcolumnar)?;
-            let (nlines, trailing) = (shape.nlines, shape.trailing);
-            let verbatim = Bytes::new();
-            Queryable { streams, nlines, trailing, map: None, shapes: vec![shape], verbatim, cuts: Vec::new() }
+    /// Opens lines that are all of one shape, with a delimiter or a template between their values.
+    pub fn of_one_shape(streams: Streams, delimited: bool) -> Result<Self> {
+        let shape = Shape::open(&streams, "", delimited)?;
+        let (nlines, trailing) = (shape.nlines, shape.trailing);
+        let lines = Queryable {
+            streams,
+            nlines,
+            trailing,
+            map: None,
+            shapes: vec![shape],
+            verbatim: Bytes::new(),
+            cuts: Vec::new(),
         };
-        all.cuts = all.find_cuts()?;
-        Ok(all)
+        lines.cut()
+    }
+
+    /// Opens lines of several shapes.
+    pub fn of_several_shapes(streams: Streams) -> Result<Self> {
+        let mut meta = streams.cursor("meta");
+        let nlines = meta.uv()?;
+        let trailing = meta.flag("trailing")?;
+        let before = meta.clone();
+        let count = meta.uv()?;
+        if count > MAX_SHAPES {
+            return Err(before.corrupt("bad_count", format!("{count} templates, expected {MAX_SHAPES} at most")));
+        }
+        meta.finish()?;
+        let map = streams.cursor("line_map");
+        if nlines > map.left() as u64 {
+            return Err(map.corrupt("bad_count", format!("{nlines} lines in {} bytes", map.left())));
+        }
+        let shapes = (0..count).map(|i| inner_shape(&streams, &format!("t{i}:"))).collect::<Result<Vec<_>>>()?;
+        let (map, verbatim) = (Some(streams.bytes("line_map")), streams.bytes("verbatim"));
+        // Without any line there is nothing that a line end could follow.
+        let trailing = trailing && nlines > 0;
+        Queryable { streams, nlines, trailing, map, shapes, verbatim, cuts: Vec::new() }.cut()
+    }
+
+    fn cut(self) -> Result<Self> {
+        let cuts = self.find_cuts()?;
+        Ok(Queryable { cuts, ..self })
     }
 
     /// Goes through all lines once: checks that nothing runs out, and notes where the main shape begins a group.
@@ -228,14 +259,38 @@ impl Queryable {
         self.cuts.len().saturating_sub(1)
     }
 
-    /// Prints some pieces. `read` brings bytes of the file; `base` bytes are held already by whoever asks.
-    pub fn print(
-        &self,
-        pieces: Range<usize>,
-        read: &dyn Fn(ByteRange) -> Result<Bytes>,
-        base: u64,
-        out: &mut Output<'_>,
-    ) -> Result<()> {
+    /// Pieces that are worth being restored together: most tables have one long group in each piece, but some have short ones.
+    pub fn runs(&self) -> Vec<Range<usize>> {
+        let mut runs = Vec::new();
+        let mut start = 0;
+        while let Some(first) = self.cuts.get(start).filter(|_| start < self.pieces()) {
+            let is_long = |i: &usize| self.cuts.get(*i).is_none_or(|cut| cut.line - first.line >= RUN_LINES);
+            let end = (start + 1..self.pieces()).find(is_long).unwrap_or(self.pieces());
+            runs.push(start..end);
+            start = end;
+        }
+        runs
+    }
+
+    /// The groups whose rows some pieces have.
+    fn groups(&self, pieces: Range<usize>) -> impl Iterator<Item = (&Shape, u64)> {
+        let row = |cut: usize, shape: usize| self.cuts.get(cut).map_or(0, |cut| cut.row(shape));
+        let (first, last) = (pieces.start, pieces.end);
+        self.shapes.iter().enumerate().flat_map(move |(s, shape)| {
+            let (start, end) = (row(first, s), row(last, s));
+            let groups = if end > start { start / shape.group_rows..end.div_ceil(shape.group_rows) } else { 0..0 };
+            groups.map(move |group| (shape, group))
+        })
+    }
+
+    /// Where the blocks of some pieces lie in the file; nothing of blocks that are in memory.
+    pub fn ranges(&self, pieces: Range<usize>) -> Result<Vec<ByteRange>> {
+        let range = |(shape, group): (&Shape, u64)| shape.file_range(group, 0..shape.width()).transpose();
+        self.groups(pieces).filter_map(range).filter(|r| !matches!(r, Ok(r) if r.is_empty())).collect()
+    }
+
+    /// Prints some pieces, whose blocks have been fetched if they are not in memory.
+    pub fn print(&self, pieces: Range<usize>, blocks: &Fetched, out: &mut Output<'_>) -> Result<()> {
         let (Some(start), Some(end)) = (self.cuts.get(pieces.start), self.cuts.get(pieces.end)) else { return Ok(()) };
         let mut at = start.clone();
         let mut open: Vec<OpenGroup> = self.shapes.iter().map(|_| OpenGroup::default()).collect();
@@ -249,9 +304,9 @@ impl Queryable {
                     let Some(of) = self.shapes.get(shape) else { continue };
                     if open.get(shape).is_some_and(|group| !group.rows.contains(&row)) {
                         let others = open.iter().enumerate().filter(|(i, _)| *i != shape);
-                        let held = others.map(|(_, group)| group.held).fold(base, u64::saturating_add);
+                        let held = others.map(|(_, group)| group.held).fold(0, u64::saturating_add);
                         if let Some(group) = open.get_mut(shape) {
-                            group.load(of, row, held, read, out)?;
+                            group.load(of, row, held, blocks, out)?;
                         }
                     }
                     if let Some(group) = open.get_mut(shape) {
@@ -265,8 +320,8 @@ impl Queryable {
 }
 
 /// A shape in qjson2: its output is split into lines again, so nothing in it may break a line.
-fn inner_shape(streams: &Streams, entries: &[Entry], prefix: &str) -> Result<Shape> {
-    let shape = Shape::open(streams, entries, prefix, false)?;
+fn inner_shape(streams: &Streams, prefix: &str) -> Result<Shape> {
+    let shape = Shape::open(streams, prefix, false)?;
     let name = format!("{prefix}meta");
     let corrupt = |m: &str| Err(streams.cursor(&name).corrupt("bad_flag", m));
     if shape.trailing {
@@ -295,16 +350,15 @@ impl OpenGroup {
         shape: &Shape,
         row: u64,
         held_by_others: u64,
-        read: &dyn Fn(ByteRange) -> Result<Bytes>,
+        blocks: &Fetched,
         out: &mut Output<'_>,
     ) -> Result<()> {
         self.columns.clear();
         let group = row / shape.group_rows;
-        let packed = packed_blocks(shape, group, read)?;
+        let packed = packed_blocks(shape, group, blocks)?;
         self.held = 0;
         for (column, block) in packed.iter().enumerate() {
-            let raw = shape.raw_size(group, column, block)?;
-            self.held = self.held.saturating_add(raw).saturating_add(block.len() as u64);
+            self.held = self.held.saturating_add(shape.raw_size(group, column, block)?);
         }
         out.hold(held_by_others.saturating_add(self.held))?;
         for (column, block) in packed.iter().enumerate() {
@@ -363,12 +417,12 @@ fn next_cell(cells: &[u8], at: usize) -> &[u8] {
 }
 
 /// The packed blocks of a group, one for each column.
-fn packed_blocks(shape: &Shape, group: u64, read: &dyn Fn(ByteRange) -> Result<Bytes>) -> Result<Vec<Bytes>> {
+fn packed_blocks(shape: &Shape, group: u64, fetched: &Fetched) -> Result<Vec<Bytes>> {
     let blocks = (0..shape.width()).map(|column| shape.block(group, column));
     let Some(range) = shape.file_range(group, 0..shape.width())? else {
         return blocks.map(|b| Ok(shape.in_memory(b?).unwrap_or_default())).collect();
     };
-    let all = read(range)?;
+    let all = fetched.read(range)?;
     let mut at = 0usize;
     blocks
         .map(|block| {

@@ -1,11 +1,29 @@
-//! Ssh (0), written. See [`crate::codec::ssh`] for the streams.
+//! Ssh (0), written. See [`super`] for the streams.
 
-use super::lines;
-use super::put::{Joined, Vocabulary, put_uv};
-use super::set::Stream;
+use super::{MARKER, Ssh};
+use crate::codec::Codec;
+use crate::encode::groups::Settings;
+use crate::encode::lines;
+use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
+use crate::encode::put::{Joined, Vocabulary, put_uv};
+use crate::encode::sample::Sample;
+use crate::encode::set::Stream;
+use crate::encode::whole::Set;
+use colkit_core::Result;
 use std::collections::HashMap;
 
-const MARKER: &[u8] = b"<*>";
+impl Encoder for Ssh {
+    fn sniff(&self, sample: &Sample<'_>) -> Option<(Confidence, Vec<Plan>)> {
+        let lines = sample.text_lines()?;
+        let entries = lines.iter().filter(|l| is_entry(l)).count();
+        let plans = || vec![Plan::of(Codec::Ssh), Plan::of(Codec::Log)];
+        (entries * 2 >= lines.len()).then(|| (Confidence::Likely, plans()))
+    }
+
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+        Ok(encode(text).into())
+    }
+}
 
 /// A line taken apart.
 struct Entry<'a> {
@@ -16,7 +34,7 @@ struct Entry<'a> {
 }
 
 /// Whether a line is an entry of an sshd log.
-pub fn is_entry(line: &[u8]) -> bool {
+fn is_entry(line: &[u8]) -> bool {
     entry(line).is_some()
 }
 
@@ -72,7 +90,7 @@ fn template<'a>(message: &'a [u8], out: &mut Vec<u8>, vars: &mut Vec<&'a [u8]>) 
 }
 
 /// The streams of an sshd log.
-pub fn encode(text: &[u8]) -> Vec<Stream> {
+fn encode(text: &[u8]) -> Vec<Stream> {
     let (lines, trailing) = lines::split(text);
     let (mut key, mut vars) = (Vec::new(), Vec::new());
     let mut uses: HashMap<Vec<u8>, u32> = HashMap::new();

@@ -1,12 +1,38 @@
-//! Log (3), written. See [`crate::codec::log`] for the streams.
+//! Log (3), written. See [`super`] for the streams.
 //!
 //! A line is cut into words and what is between them. Words with a digit are variables, the rest is the template. Where
 //! templates differ in one word only, and there are many of them, that word becomes a variable too.
 
-use super::lines;
-use super::put::{Joined, Vocabulary, put_uv};
-use super::set::Stream;
+use super::Log;
+use crate::codec::Codec;
+use crate::encode::groups::Settings;
+use crate::encode::lines;
+use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
+use crate::encode::put::{Joined, Vocabulary, put_uv};
+use crate::encode::sample::Sample;
+use crate::encode::set::Stream;
+use crate::encode::whole::Set;
+use colkit_core::Result;
 use std::collections::HashMap;
+
+impl Encoder for Log {
+    /// Any lines may be a log; or a table after all.
+    fn sniff(&self, sample: &Sample<'_>) -> Option<(Confidence, Vec<Plan>)> {
+        sample.text_lines()?;
+        let table = |codec| sample.table().map(|table| Plan::table(codec, table));
+        let mut plans: Vec<Plan> = table(Codec::Qcolumnar).into_iter().filter(|_| sample.queryable).collect();
+        plans.extend(table(Codec::Columnar));
+        plans.push(Plan::of(Codec::Log));
+        // Requests, referrers and agents of an access log stand in quotes, with spaces in them.
+        let tables = [b' ', b'"', b':'].into_iter().filter_map(|delimiter| sample.widest_table(delimiter));
+        plans.extend(tables.map(|table| Plan::table(Codec::Columnar, table)));
+        Some((Confidence::Guess, plans))
+    }
+
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+        Ok(encode(text).into())
+    }
+}
 
 /// Whether a byte separates words.
 fn separates(byte: u8) -> bool {
@@ -76,7 +102,7 @@ const FEWEST_USES: u32 = 2;
 const RARE: u32 = 8;
 
 /// The streams of a log.
-pub fn encode(text: &[u8]) -> Vec<Stream> {
+fn encode(text: &[u8]) -> Vec<Stream> {
     let (lines, trailing) = lines::split(text);
     let (mut key, mut vars) = (Vec::new(), Vec::new());
     let mut uses: HashMap<Vec<u8>, u32> = HashMap::new();

@@ -1,17 +1,56 @@
-//! Json (1) and jsondoc (6), written. See [`crate::codec::json`] and [`crate::codec::jsondoc`] for the streams.
+//! Json (1), written. See [`super`] for the streams.
 
-use super::json_text::{Places, Token, Tokens};
-use super::lines;
-use super::put::{Joined, Vocabulary, put_lp, put_uv};
-use super::set::Stream;
+use super::Json;
+use crate::codec::Codec;
+use crate::codec::qjson::encode as qjson;
+use crate::encode::groups::Settings;
+use crate::encode::json_text::{Places, Token, Tokens};
+use crate::encode::lines;
+use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
+use crate::encode::put::{Joined, Vocabulary, put_lp, put_uv};
+use crate::encode::sample::Sample;
+use crate::encode::set::Stream;
+use crate::encode::whole::Set;
+use colkit_core::Result;
 use std::collections::HashMap;
+
+impl Encoder for Json {
+    /// JSON lines, in one of three codecs, or else a document.
+    fn sniff(&self, sample: &Sample<'_>) -> Option<(Confidence, Vec<Plan>)> {
+        let first = sample.head.iter().find(|b| !b.is_ascii_whitespace());
+        if !sample.is_text() || !matches!(first, Some(b'{' | b'[')) {
+            return None;
+        }
+        Some((Confidence::Structure, sniff_lines(sample).into_iter().map(Plan::of).collect()))
+    }
+
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+        Ok(encode_lines(text).into())
+    }
+}
+
+fn sniff_lines(sample: &Sample<'_>) -> Vec<Codec> {
+    let lines = sample.lines();
+    let templates = qjson::templates(lines.iter().copied());
+    let parsed: u64 = templates.iter().map(|t| t.uses).sum();
+    if parsed * 2 < lines.len() as u64 || lines.len() < 2 {
+        return vec![Codec::Jsondoc, Codec::Log];
+    }
+    let covered = |n: usize| templates.iter().take(n).map(|t| t.uses).sum::<u64>() * 100 / parsed.max(1);
+    let queryable = if covered(1) >= 98 { Codec::Qjson } else { Codec::Qjson2 };
+    if sample.queryable && covered(qjson::MOST_SHAPES) >= 80 {
+        return vec![queryable];
+    }
+    vec![Codec::Json, queryable]
+}
 
 /// The columns of values.
 #[derive(Default)]
-struct Columns(Vec<Joined>);
+pub struct Columns(Vec<Joined>);
 
 impl Columns {
-    fn push(&mut self, column: usize, value: &[u8]) {
+    /// Appends a value to a column.
+    pub fn push(&mut self, column: usize, value: &[u8]) {
         if column >= self.0.len() {
             self.0.resize_with(column + 1, Joined::default);
         }
@@ -21,7 +60,7 @@ impl Columns {
     }
 
     /// `value_index` and `values`, with `separator` between the columns.
-    fn streams(self, separator: &[u8]) -> [Stream; 2] {
+    pub fn streams(self, separator: &[u8]) -> [Stream; 2] {
         let (mut index, mut values, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
         put_uv(self.0.len() as u64, &mut index);
         for (k, column) in self.0.into_iter().enumerate() {
@@ -149,7 +188,7 @@ fn find_rules(lines: &[&[u8]]) -> HashMap<usize, Rule> {
 }
 
 /// The streams of JSON lines.
-pub fn encode_lines(text: &[u8]) -> Vec<Stream> {
+fn encode_lines(text: &[u8]) -> Vec<Stream> {
     let (lines, trailing) = lines::split(text);
     let found = find_rules(&lines);
     // Places are numbered anew, but in the same order: the rules still fit.
@@ -218,32 +257,5 @@ pub fn encode_lines(text: &[u8]) -> Vec<Stream> {
         value_index,
         values,
         Stream::new("tape", tape),
-    ]
-}
-
-/// The streams of one JSON document.
-pub fn encode_document(text: &[u8]) -> Vec<Stream> {
-    let mut tokens = Tokens::default();
-    let found = if memchr::memchr(0, text).is_some() { None } else { tokens.read(text) };
-    let Some(found) = found else {
-        return vec![Stream::new("meta", vec![0]), Stream::new("raw", text.to_vec())];
-    };
-    let (mut columns, mut ids, mut skeleton, mut at) = (Columns::default(), Vec::new(), Vec::new(), 0);
-    Places::default().visit(text, found, |token, place| {
-        let (Token::Scalar(span), Some(place)) = (token, place) else { return };
-        skeleton.extend_from_slice(text.get(at..span.start as usize).unwrap_or_default());
-        skeleton.push(0);
-        at = span.end as usize;
-        columns.push(place, span.of(text));
-        put_uv(place as u64, &mut ids);
-    });
-    skeleton.extend_from_slice(text.get(at..).unwrap_or_default());
-    let [value_index, values] = columns.streams(b"");
-    vec![
-        Stream::new("meta", vec![1]),
-        Stream::new("skeleton", skeleton),
-        Stream::new("colids", ids),
-        value_index,
-        values,
     ]
 }

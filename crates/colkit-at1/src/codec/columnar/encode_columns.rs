@@ -2,8 +2,8 @@
 //!
 //! See [`crate::codec::columns`] for their bytes. A number is only taken for one if printing it gives the cell again.
 
-use super::compress::{Effort, MEASURE, Way};
-use super::put::{Joined, bits, put_deltas, put_lp, put_sv, put_uv};
+use crate::encode::compress::{Effort, MEASURE, Way};
+use crate::encode::put::{Joined, bits, put_deltas, put_lp, put_sv, put_uv};
 use crate::number::{parse_fixed, parse_int};
 use colkit_core::Result;
 use std::collections::HashMap;
@@ -202,7 +202,7 @@ fn measured(chunk: &Chunk, effort: Effort) -> Result<usize> {
     let way = match effort {
         Effort::Fast => Way::Zstd(3),
         Effort::Default => MEASURE,
-        Effort::Best => super::compress::XZ_6,
+        Effort::Best => crate::encode::compress::XZ_6,
     };
     Ok(way.pack(&chunk.bytes)?.1.len())
 }
@@ -284,8 +284,8 @@ fn smallest(all: Vec<Chunk>, effort: Effort) -> Result<Chunk> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::columns::Column;
     use super::*;
-    use crate::codec::columns::Column;
     use crate::cursor::{Cursor, Place};
 
     fn kind_of(cells: &[String]) -> u8 {

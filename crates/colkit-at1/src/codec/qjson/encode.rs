@@ -3,16 +3,39 @@
 //! A line is taken apart into its skeleton, all its bytes but the scalars, and the scalars. Lines of one skeleton are the rows
 //! of one shape. Qjson has one shape, qjson2 several; lines of no known shape are kept as they are.
 
-use super::groups::{CellsOf, Given, Groups, Settings};
-use super::json_text::{Span, Token, Tokens, path_names};
-use super::put::{Joined, put_lp, put_uv};
-use super::set::Stream;
-use super::whole::Set;
-use crate::codec::typing::{self, Typing};
+use super::Qjson;
+use crate::codec::Codec;
+use crate::encode::groups::{CellsOf, Given, Groups, Settings};
+use crate::encode::json_text::{Span, Token, Tokens, path_names};
+use crate::encode::plan::{Encoder, Layout, LineEncoder, encode_lines};
+use crate::encode::put::{Joined, put_lp, put_uv};
+use crate::encode::set::Stream;
+use crate::encode::whole::Set;
+use crate::queryable::typing::{self, Typing};
 use colkit_core::{Error, Result, Source};
 use memchr::memchr;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// [`crate::codec::json`] sees when this is worth trying.
+impl Encoder for Qjson {
+    fn encode(&self, text: &[u8], _: Layout, settings: &Settings) -> Result<Set> {
+        encode_lines(Box::new(ObjectEncoder::of_one_template(text, settings)), text)
+    }
+
+    fn line_encoder(
+        &self,
+        sample_lines: &dyn Fn() -> Result<Vec<u8>>,
+        _: Layout,
+        settings: &Settings,
+    ) -> Result<Option<Box<dyn LineEncoder>>> {
+        Ok(Some(Box::new(ObjectEncoder::of_one_template(&sample_lines()?, settings))))
+    }
+
+    fn without_queries(&self) -> Option<Codec> {
+        Some(Codec::Json)
+    }
+}
 
 /// More templates than this do not pay.
 pub const MOST_SHAPES: usize = 32;
@@ -149,7 +172,7 @@ struct Lines {
 }
 
 /// Takes lines and makes a queryable file of them.
-pub struct Qjson {
+pub struct ObjectEncoder {
     /// Which shape a skeleton is.
     known: HashMap<Vec<u8>, usize>,
     shapes: Vec<Shape>,
@@ -160,7 +183,18 @@ pub struct Qjson {
     count: u64,
 }
 
-impl Qjson {
+impl ObjectEncoder {
+    /// Lines of the template that most of these have.
+    fn of_one_template(learn: &[u8], settings: &Settings) -> Self {
+        Self::new(templates(learn.split(|b| *b == b'\n')), false, settings)
+    }
+
+    /// Lines of any template that several of these have.
+    pub fn of_several_templates(learn: &[u8], settings: &Settings) -> Self {
+        let templates = templates(learn.split(|b| *b == b'\n'));
+        Self::new(templates.into_iter().filter(|t| t.uses >= 2).collect(), true, settings)
+    }
+
     /// Lines of the one template, or of any of several.
     pub fn new(templates: Vec<Template>, several: bool, settings: &Settings) -> Self {
         let most = if several { MOST_SHAPES } else { 1 };
@@ -170,7 +204,7 @@ impl Qjson {
         }
         let known = templates.iter().enumerate().map(|(i, t)| (t.skeleton.clone(), i)).collect();
         let shapes = templates.into_iter().map(|t| Shape::new(t, settings)).collect();
-        Qjson { known, shapes, several, reader: Skeletons::default(), lines: Lines::default(), count: 0 }
+        ObjectEncoder { known, shapes, several, reader: Skeletons::default(), lines: Lines::default(), count: 0 }
     }
 
     /// Columns of these types, whatever is in them; for lines of one template.
@@ -192,9 +226,10 @@ impl Qjson {
             None => Ok(()),
         }
     }
+}
 
-    /// Appends a line.
-    pub fn line(&mut self, line: &[u8]) -> Result<()> {
+impl LineEncoder for ObjectEncoder {
+    fn line(&mut self, line: &[u8]) -> Result<()> {
         self.count += 1;
         let read = if memchr(0, line).is_some() { None } else { self.reader.read(line) };
         let found = read.and_then(|(skeleton, scalars)| Some((*self.known.get(skeleton)?, scalars)));
@@ -213,8 +248,7 @@ impl Qjson {
         }
     }
 
-    /// All streams.
-    pub fn finish(mut self, trailing: bool) -> Result<Set> {
+    fn finish(mut self: Box<Self>, trailing: bool) -> Result<Set> {
         let mut set = Set { streams: Vec::new(), stored: Vec::<(String, Arc<dyn Source>)>::new() };
         if !self.several {
             self.lines.trailing = trailing;

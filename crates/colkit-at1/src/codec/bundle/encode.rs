@@ -1,19 +1,28 @@
-//! Bundle (12), written. See [`crate::codec::bundle`] for the streams.
+//! Bundle (12), written. See [`super`] for the streams.
 //!
 //! Every file is packed on its own, in its own best way, and verified; the bundle only puts them together. Names are checked
 //! with the reader's own rules before anything is packed.
 
-use super::compress::XZ_6;
-use super::put::put_uv;
-use super::set::put_entry;
-use super::spool::{Parts, Spool, each_piece};
-use super::whole::head;
+use super::{Bundle, Listed, Manifest};
 use crate::backend::Backend;
 use crate::bundle::BundleFile;
-use crate::codec::bundle::{Listed, Manifest};
-use crate::container::Codec;
+use crate::codec::Codec;
+use crate::encode::compress::XZ_6;
+use crate::encode::groups::Settings;
+use crate::encode::plan::{Encoder, Layout};
+use crate::encode::put::put_uv;
+use crate::encode::set::put_entry;
+use crate::encode::spool::{Parts, Spool, each_piece};
+use crate::encode::whole::{Set, head};
 use crate::pack::{PackOptions, PackSummary, pack_verified};
 use colkit_core::{Attributes, Error, Result, Source};
+
+/// A text is no bundle: [`pack`] makes one of several files.
+impl Encoder for Bundle {
+    fn encode(&self, _: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+        Err(Error::request("is_a_bundle", "a bundle is made of several files"))
+    }
+}
 
 /// Files of a bundle at most: a stream set has 256 streams, and one is the manifest.
 pub const MOST_FILES: usize = 255;

@@ -1,13 +1,31 @@
-//! Osm (2), written. See [`crate::codec::osm`] for the streams.
+//! Osm (2), written. See [`super`] for the streams.
 //!
 //! An element is taken apart only if it is written exactly as it would be printed. All other lines are kept as they are.
 
-use super::lines;
-use super::put::{Vocabulary, put_lp, put_sv, put_uv};
-use super::set::Stream;
-use crate::codec::osm::{TIMES, push_coordinate, push_time};
+use super::{Osm, TIMES, push_coordinate, push_time};
+use crate::codec::Codec;
+use crate::encode::groups::Settings;
+use crate::encode::lines;
+use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
+use crate::encode::put::{Vocabulary, put_lp, put_sv, put_uv};
+use crate::encode::sample::Sample;
+use crate::encode::set::Stream;
+use crate::encode::whole::Set;
 use crate::number::parse_int;
+use colkit_core::Result;
 use std::collections::BTreeMap;
+
+impl Encoder for Osm {
+    fn sniff(&self, sample: &Sample<'_>) -> Option<(Confidence, Vec<Plan>)> {
+        let start = sample.head.get(..sample.head.len().min(4096)).unwrap_or_default();
+        let is_osm = sample.is_text() && memchr::memmem::find(start, b"<osm ").is_some();
+        is_osm.then(|| (Confidence::Signature, vec![Plan::of(Codec::Osm), Plan::of(Codec::Log)]))
+    }
+
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+        Ok(encode(text).into())
+    }
+}
 
 /// The numbers at the beginning of an element.
 struct Start<'a> {
@@ -202,7 +220,7 @@ fn vocabulary(texts: &Vocabulary) -> Vec<u8> {
 }
 
 /// The streams of a map.
-pub fn encode(text: &[u8]) -> Vec<Stream> {
+fn encode(text: &[u8]) -> Vec<Stream> {
     let (lines, trailing) = lines::split(text);
     let mut streams = Streams::default();
     let (mut opcodes, mut verbatim) = (Vec::new(), Vec::new());
