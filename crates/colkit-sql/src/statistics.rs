@@ -2,7 +2,8 @@
 
 use crate::tables::OpenTable;
 use arrow::datatypes::{DataType, Schema, TimeUnit};
-use colkit::{Value, with_views};
+use colkit::Value;
+use colkit_core::with_views;
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 
