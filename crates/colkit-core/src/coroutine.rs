@@ -20,11 +20,12 @@
 //! };
 //! assert_eq!(blocking::run(follow(), &Bytes::from_static(b"\x02ab"))?, "b");
 //!
-//! // A host without blocking reads steps through it.
+//! // Any other host steps through it.
 //! let mut machine = follow();
-//! assert!(matches!(machine.step(vec![])?, Step::Need(ranges) if ranges == [ByteRange::between(0, 1)]));
-//! assert!(matches!(machine.step(vec![Bytes::from_static(b"\x02")])?, Step::Need(ranges) if ranges == [ByteRange::between(2, 3)]));
-//! assert!(matches!(machine.step(vec![Bytes::from_static(b"b")])?, Step::Ready(bytes) if bytes == "b"));
+//! let byte = |at| vec![ByteRange::between(at, at + 1)];
+//! assert!(matches!(machine.step(vec![])?, Step::Need(ranges) if ranges == byte(0)));
+//! assert!(matches!(machine.step(vec!["\x02".into()])?, Step::Need(ranges) if ranges == byte(2)));
+//! assert!(matches!(machine.step(vec!["b".into()])?, Step::Ready(bytes) if bytes == "b"));
 //! # Ok::<(), colkit_core::Error>(())
 //! ```
 //!
