@@ -72,7 +72,7 @@
 //! - SQL is the crate `colkit-sql`: this one never depends on a query engine.
 //! - [`diff`] compares two tables, [`verify`] checks a file from the first byte to the last.
 //! - [`Registry`] holds the formats; a format of your own implements [`Format`].
-//! - [`core`](crate::core) is what all this is made of: the traits of formats, sources and sinks, and the scan engine.
+//! - [`core`] is what all this is made of: the traits of formats, sources and sinks, and the scan engine.
 //!
 //! Nothing here prints, and nothing here keeps a table in memory. What files from strangers can do is bounded by [`Limits`].
 
