@@ -243,7 +243,7 @@ pub struct ColumnArgs {
 /// Whether an existing file may be overwritten.
 #[derive(Args, Debug, Clone, Copy, Default)]
 pub struct ForceArgs {
-    /// Overwrite the output if it exists
+    /// Overwrite the output if it exists; without this option, that is an error
     #[arg(long, short)]
     pub force: bool,
 }

@@ -35,7 +35,7 @@ pub struct SqlArgs {
     pub spill_dir: Option<PathBuf>,
     #[command(flatten)]
     pub print: PrintArgs,
-    /// Overwrite the output of --out or COPY if it exists
+    /// Overwrite the output of --out or COPY if it exists; without this option, that is an error
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]

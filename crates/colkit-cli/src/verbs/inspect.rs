@@ -26,7 +26,7 @@ pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
         };
         let report = FileReport::new(&file, layout);
         if args.script.json {
-            serde_json::to_writer(&mut io.stdout, &report.to_json(args.layout)).map_err(std::io::Error::from)?;
+            serde_json::to_writer(&mut io.stdout, &report.for_json(args.layout)).map_err(std::io::Error::from)?;
             writeln!(io.stdout)?;
         } else {
             report.print(&mut io.stdout)?;
@@ -97,7 +97,7 @@ impl FileReport {
         }
     }
 
-    fn to_json(self, with_layout: bool) -> Self {
+    fn for_json(self, with_layout: bool) -> Self {
         if with_layout { self } else { FileReport { layout: None, ..self } }
     }
 

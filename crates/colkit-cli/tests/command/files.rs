@@ -60,7 +60,7 @@ fn nothing_is_overwritten_unless_force_says_so() {
         folder.ok(&[arguments.as_slice(), &["--force"]].concat());
         assert_ne!(folder.read(target), b"precious", "{arguments:?}");
         let help = folder.ok(&[arguments[0], "--help"]).out;
-        assert!(help.contains("--force") && help.contains("refused"), "{help}");
+        assert!(help.contains("--force") && help.contains("Overwrite the output"), "{help}");
     }
 }
 
