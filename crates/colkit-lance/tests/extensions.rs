@@ -418,6 +418,25 @@ fn statistics_that_are_not_true_are_found() {
     }
 }
 
+/// Zones of another size than there are maps for rule out nothing.
+#[test]
+fn zones_that_are_not_those_of_the_rows_say_nothing() {
+    let bytes = written(&sorted(50_000));
+    let layout = file(&bytes).layout().unwrap();
+    let zones = layout.regions.iter().find(|r| r.name.contains("colkit.zones")).unwrap().range.start() as usize;
+    assert_eq!(bytes[zones..zones + 3], [0x08, 0x80, 0x40], "8192 rows in a zone");
+    let mut other = bytes.to_vec();
+    other[zones + 1..zones + 3].copy_from_slice(&[0x81, 0x00]); // one row in a zone
+    let trusting = ReadOptions { checksums: false, ..ReadOptions::default() };
+    let table = TableFile::open(lance(), Arc::new(Bytes::from(other)), &trusting).unwrap();
+    for row in [5, 49_999] {
+        let predicate = Some(bound(&sorted(0), 0, Op::Eq, Value::Int(row)).unwrap());
+        let scan = Scan { predicate, ..Scan::default() };
+        let found: usize = table.scan(&scan).unwrap().map(|b| b.unwrap().num_rows()).sum();
+        assert_eq!(found, 1, "row {row}");
+    }
+}
+
 #[test]
 fn zones_never_lose_a_row() {
     for seed in 0..20 {
