@@ -85,7 +85,8 @@ mod tests {
         assert_eq!(Plan::candidates(&Sample::new(TEXT, true)), [Plan::of(Codec::Reversed)]);
         for (stream, threads) in [(false, 1), (false, 3), (true, 1), (true, 3)] {
             let sink = MemorySink::new();
-            let options = PackOptions { codec: Codec::from_name("reversed"), stream, threads, ..PackOptions::default() };
+            let options =
+                PackOptions { codec: Codec::from_name("reversed"), stream, threads, ..PackOptions::default() };
             let summary = pack(&Bytes::from_static(TEXT), Box::new(sink.clone()), &options).unwrap();
             assert_eq!((summary.codec, summary.streaming), (Codec::Reversed, stream));
             let packed = sink.bytes().unwrap();
