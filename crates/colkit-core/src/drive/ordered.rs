@@ -56,7 +56,8 @@ pub fn run<'a>(
         window: threads.saturating_add(2),
         most_waiting: usize::try_from(budget.memory / 4).unwrap_or(usize::MAX).min(MOST_WAITING),
     };
-    if budget.threads <= 1 {
+    // Without a worker nobody would say that there is nothing left.
+    if budget.threads <= 1 || threads == 0 {
         return pipeline.run_here(take);
     }
     std::thread::scope(|scope| {
@@ -309,6 +310,7 @@ mod tests {
     fn any_number_of_threads_gives_the_same_output() {
         let expected = collect(numbers(40), 1, 100).unwrap();
         for threads in [2, 5] {
+            assert_eq!(collect(Vec::new(), threads, 100).unwrap(), []);
             assert!(collect(numbers(40), threads, 100).unwrap() == expected, "{threads} threads");
         }
     }
