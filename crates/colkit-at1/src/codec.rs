@@ -37,7 +37,7 @@ pub fn restore(codec: Codec, streams: &Streams, entries: &[Entry], held: u64, ou
         Codec::Embed => embed::restore(streams, out),
         Codec::Qcolumnar | Codec::Qjson | Codec::Qjson2 => {
             let lines = queryable::Queryable::open(codec, streams.clone(), entries)?;
-            let not_here = |_| Err(Error::request("stream_not_read", "the blocks were not fetched"));
+            let not_here = |_| Err(Error::internal("the blocks were not fetched"));
             lines.print(0..lines.pieces(), &not_here, held, out)
         }
         Codec::Bundle => Err(Error::request("is_a_bundle", "a bundle holds several files").hint("ask for its entries")),

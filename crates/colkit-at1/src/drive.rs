@@ -224,7 +224,7 @@ impl<'a, I: Iterator<Item = Piece<'a>> + Send> Behind for Desk<'_, I> {
         let mut state = self.crew.lock();
         loop {
             if state.stop {
-                return Err(Error::request("stopped", "the work was stopped"));
+                return Err(Error::internal("the work was stopped"));
             }
             let Some(queue) = state.queue(self.number) else { return Ok(()) };
             if queue.bytes < self.crew.waiting / self.crew.window {
@@ -245,7 +245,7 @@ impl<'a, I: Iterator<Item = Piece<'a>> + Send> Behind for Desk<'_, I> {
         let mut state = self.crew.lock();
         loop {
             if state.stop {
-                return Err(Error::request("stopped", "the work was stopped"));
+                return Err(Error::internal("the work was stopped"));
             }
             let is_front = state.front == self.number;
             if let Some(queue) = state.queue(self.number) {
@@ -275,7 +275,7 @@ impl<I> Drop for Desk<'_, I> {
         // Only a panic leads here: tell the consumer, who would wait for ever.
         let mut state = self.crew.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = state.queue(self.number) {
-            queue.result = Some(Err(Error::request("worker_failed", "a worker panicked; this is a bug in colkit")));
+            queue.result = Some(Err(Error::panicked("a worker")));
         }
         drop(state);
         self.crew.changed.notify_all();

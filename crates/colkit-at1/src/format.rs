@@ -167,7 +167,7 @@ impl Machine for Open {
                 Step::Ready(container) => self.table(container),
             },
             State::Frames(container) => self.frames(*container, got),
-            State::Done => Err(Error::request("machine_finished", "the machine has given its result already")),
+            State::Done => Err(Error::internal("the machine has given its result already")),
         }
     }
 }

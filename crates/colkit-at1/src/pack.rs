@@ -611,7 +611,7 @@ impl<'a> Frames<'a> {
                 return Ok((!text.is_empty()).then(|| (self.plan, text.to_vec())));
             }
             Plan::Other(Codec::Jsondoc | Codec::Dicom) => {
-                return Err(Error::data("too_long", "a document of this length is not taken apart"));
+                return Err(Error::data("too_irregular", "a document of this length is not taken apart"));
             }
             plan => plan,
         };

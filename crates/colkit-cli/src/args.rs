@@ -17,7 +17,7 @@ pub use sql::SqlArgs;
 
 const EXIT_CODES: &str = "\
 Files are recognised by what is in them, not by their names; - is standard input or output.
-Exit codes: 0 done; 1 failed, invalid or different; 2 wrong usage.
+Exit codes: 0 done; 1 failed, invalid or different; 2 wrong usage; 70 a bug in colkit.
 Colour and progress appear only on a terminal; NO_COLOR turns colour off.";
 
 /// One toolkit for columnar files: look into them, check them, convert and compare them.

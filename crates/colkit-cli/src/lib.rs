@@ -1,7 +1,7 @@
 //! The command line of colkit, as a library: arguments in, exit code out.
 //!
 //! Data goes to standard output, talk to standard error. A closed pipe is success. Exit codes: 0 done; 1 failed,
-//! invalid or different; 2 wrong usage.
+//! invalid or different; 2 wrong usage; 70 a bug in colkit.
 //!
 //! ```text
 //! ceiling  an allocator that counts, so that --memory holds
@@ -61,9 +61,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
         Err(error) => {
             let _ = io.stdout.flush_now();
             report::error(&error, json, &mut io.stderr);
-            if error.class() == Class::Request { ExitCode::from(2) } else { ExitCode::FAILURE }
+            exit_code(error.class())
         }
     }
+}
+
+fn exit_code(class: Class) -> ExitCode {
+    match class {
+        Class::Request => ExitCode::from(2),
+        // What `sysexits.h` calls an internal software error.
+        Class::Internal => ExitCode::from(70),
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// Tells of a panic that got to the end of the program, after its message.
+pub fn panicked() -> ExitCode {
+    report::error(&colkit::Error::panicked("the command"), false, &mut Io::of_process().stderr);
+    exit_code(Class::Internal)
 }
 
 fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
@@ -83,5 +98,22 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Tour(args) => verbs::tour::run(args, io),
         Verb::Completions(args) => verbs::completions::run(args, io),
         Verb::Man(args) => verbs::man::run(args, io),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_have_their_exit_codes() {
+        for class in Class::ALL {
+            let expected = match class {
+                Class::Request => 2,
+                Class::Internal => 70,
+                _ => 1,
+            };
+            assert_eq!(exit_code(class), ExitCode::from(expected), "{}", class.name());
+        }
     }
 }

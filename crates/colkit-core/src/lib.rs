@@ -9,6 +9,7 @@
 
 mod beneath;
 pub mod cells;
+pub mod codes;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod decimal;
@@ -17,6 +18,7 @@ mod encoded;
 mod error;
 mod file;
 mod format;
+mod hint;
 pub mod json;
 mod lanes;
 mod layout;
@@ -43,9 +45,12 @@ mod values;
 
 pub use decimal::Decimal;
 pub use drive::blocking::Batches;
-pub use error::{Class, Error, Result};
+pub use error::{Class, Error, REPORT_TO, Result};
 pub use file::{TableFile, recognise, recognition};
-pub use format::{Format, Nulls, ReadOptions, TableWriter, Types, WriteOptions, WriteSummary, available_threads};
+pub use format::{
+    Format, Nulls, ReadOptions, TableWriter, Types, WriteOptions, WriteSummary, available_threads, check_batch,
+};
+pub use hint::{Hint, Setting};
 pub use layout::{ColumnRegions, Layout, Region, RegionKind};
 pub use limits::Limits;
 pub use machine::{BatchMachine, Boxed, Machine, Step, ready};

@@ -112,9 +112,7 @@ impl Future for Fetch {
                 let answers = exchange.got.get_mut(start..start.saturating_add(self.ranges.len()));
                 let taken = answers.map(|a| a.iter_mut().map(std::mem::take).collect::<Vec<_>>());
                 let whole = taken.filter(|t| t.iter().zip(&self.ranges).all(|(b, r)| b.len() as u64 == r.len()));
-                Poll::Ready(whole.ok_or_else(|| {
-                    Error::new(colkit_core::Class::Io, "short_read", "the host brought other bytes than asked for")
-                }))
+                Poll::Ready(whole.ok_or_else(|| Error::io("short_read", "the host brought other bytes than asked for")))
             }
         }
     }
@@ -150,7 +148,7 @@ impl<T: Send> Machine for Coroutine<T> {
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<T>> {
         let Some(future) = &mut self.future else {
-            return Err(Error::request("machine_finished", "the machine has given its result already"));
+            return Err(Error::internal("the machine has given its result already"));
         };
         {
             let mut exchange = self.io.lock();
@@ -165,7 +163,7 @@ impl<T: Send> Machine for Coroutine<T> {
             Poll::Pending => {
                 let asked = std::mem::take(&mut self.io.lock().asked);
                 if asked.is_empty() {
-                    return Err(Error::request("machine_stalled", "a computation waits for nothing; a bug in colkit"));
+                    return Err(Error::internal("a computation waits for nothing"));
                 }
                 Ok(Step::Need(asked))
             }

@@ -241,7 +241,7 @@ pub(crate) async fn load<M: Message + Default>(
 
 fn changed(range: ByteRange) -> Error {
     let message = format!("the {} bytes differ from what was written: their checksum is another", range.len());
-    Error::corrupt("bad_checksum", message).at(range.start())
+    Error::corrupt("checksum_mismatch", message).at(range.start())
 }
 
 /// Compares every page buffer with its checksum, in files without a seal. `names` says what the columns are called.
@@ -255,7 +255,7 @@ pub(crate) async fn verify(
     let columns = container.fetch_columns(io, &numbers).await?;
     if columns.len() != checksums.columns.len() {
         let message = format!("checksums of {} columns, there are {}", checksums.columns.len(), columns.len());
-        return Err(Error::corrupt("bad_checksum", message));
+        return Err(Error::corrupt("checksum_mismatch", message));
     }
     for (number, (column, expected)) in columns.iter().zip(&checksums.columns).enumerate() {
         let name = names.get(&number).map_or_else(|| format!("column {number}"), |name| format!("column {name:?}"));
@@ -276,7 +276,7 @@ pub(crate) async fn verify(
             }
         }
         if expected.next().is_some() {
-            return Err(Error::corrupt("bad_checksum", "more checksums than buffers").part(name));
+            return Err(Error::corrupt("checksum_mismatch", "more checksums than buffers").part(name));
         }
     }
     Ok(())

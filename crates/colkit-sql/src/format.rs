@@ -1,6 +1,6 @@
 //! Our formats as DataFusion knows formats: schemas and statistics of files, and how to scan them.
 
-use crate::error::told;
+use crate::error::external;
 use crate::source::ColkitSource;
 use crate::statistics;
 use crate::tables::Tables;
@@ -78,7 +78,7 @@ impl FileFormat for ColkitFormat {
                 Some(before) => {
                     let (before, schema) = (null_where_missing(&before, &schema), null_where_missing(&schema, &before));
                     Schema::try_merge([before, schema]).map_err(|e| {
-                        told(
+                        external(
                             colkit::Error::data(
                                 "schemas_differ",
                                 format!("its columns do not fit those of other files: {e}"),

@@ -1,6 +1,6 @@
 //! Open files, each opened once however many partitions and queries read it.
 
-use crate::error::told;
+use crate::error::external;
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit::drive::store::Remote;
 use colkit::{Opening, Scan, Split, Table};
@@ -30,8 +30,8 @@ impl OpenTable {
     /// The units of work of a scan.
     pub async fn splits(&self, scan: &Scan) -> Result<Vec<Split>> {
         let _alone = self.planning.lock().await;
-        let machine = self.table.splits(scan).map_err(|e| told(e.file(self.name.clone())))?;
-        self.bytes.run(machine).await.map_err(|e| told(e.file(self.name.clone())))
+        let machine = self.table.splits(scan).map_err(|e| external(e.file(self.name.clone())))?;
+        self.bytes.run(machine).await.map_err(|e| external(e.file(self.name.clone())))
     }
 }
 
@@ -127,10 +127,10 @@ impl Tables {
         let mut opening = self.opening.clone();
         opening.text = opening.text.with_types(types.unwrap_or_default());
         opening.from = format.map(str::to_owned).or(opening.from);
-        let file = opening.open_object(store.clone(), object).await.map_err(told)?;
+        let file = opening.open_object(store.clone(), object).await.map_err(external)?;
         // A file that is no table, such as a bundle, has no columns, and says why when it is asked for rows.
         if file.schema().fields().is_empty() {
-            file.table().splits(&Scan::default()).map_err(|e| told(e.file(file.name())))?;
+            file.table().splits(&Scan::default()).map_err(|e| external(e.file(file.name())))?;
         }
         let is_text = opening.registry.infers_types(file.format().name());
         Ok(Arc::new(OpenTable {

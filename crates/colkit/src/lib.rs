@@ -37,11 +37,11 @@ pub use colkit_at1 as at1;
 pub use colkit_core::{
     Attributes, Batches, BoundPredicate, ByteRange, Checksums, Class, ColumnNames, ColumnRef, ColumnRegions,
     ColumnStatistics, Comparison, Counting, Decimal, Error, Existing, FileSink, FileSource, Finding, FolderSink,
-    Format, Lane, Late, Layout, Limits, Literal, MappedSource, MemorySink, Nulls, Op, Predicate, Projection, ReadCount,
-    ReadOptions, Region, RegionKind, Result, RowFilter, Scan, Scanner, Selection, Sink, Source, Split, StreamSink,
-    Table, TableFile, TableWriter, TreeSink, Types, Value, Verified, WriteOptions, WriteSummary, already_there,
-    available_threads, cells, coalesce, column_index, drive, json, make_unique, memory, plan, pool, recognise,
-    recognition,
+    Format, Hint, Lane, Late, Layout, Limits, Literal, MappedSource, MemorySink, Nulls, Op, Predicate, Projection,
+    REPORT_TO, ReadCount, ReadOptions, Region, RegionKind, Result, RowFilter, Scan, Scanner, Selection, Setting, Sink,
+    Source, Split, StreamSink, Table, TableFile, TableWriter, TreeSink, Types, Value, Verified, WriteOptions,
+    WriteSummary, already_there, available_threads, cells, check_batch, coalesce, codes, column_index, drive, json,
+    make_unique, memory, plan, pool, recognise, recognition,
 };
 pub use colkit_interop as interop;
 #[cfg(feature = "store")]

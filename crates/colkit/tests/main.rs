@@ -16,6 +16,7 @@ mod facade {
     mod convert;
     mod diff;
     mod matrix;
+    mod mistakes;
     mod open;
     mod packed;
     mod queries;

@@ -101,7 +101,7 @@ fn as_json(array: &ArrayRef) -> Result<StringArray> {
         }
         text.clear();
         encode(row, &mut text)?;
-        let text = std::str::from_utf8(&text).map_err(|e| Error::data("bad_utf8", e.to_string()))?;
+        let text = std::str::from_utf8(&text).map_err(|e| Error::internal(format!("text that is not UTF-8: {e}")))?;
         texts.append_value(text);
     }
     Ok(texts.finish())

@@ -5,7 +5,7 @@ use super::tokens::{Block, Cell, Fault};
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Field};
 use colkit_core::cells::{CellColumn, Inference};
-use colkit_core::{Class, Error, Result};
+use colkit_core::{Error, Result};
 use std::sync::Arc;
 
 pub(super) struct ColumnBuilder {
@@ -26,7 +26,7 @@ impl ColumnBuilder {
         let added = self.cells.append(block.column(self.index).map(|cell| cell.text(bytes)));
         added.map_err(|bad| match block.column(self.index).nth(bad) {
             Some(cell) => self.bad_cell(cell, bytes),
-            None => Fault { at: 0, column: Some(self.index), error: Error::corrupt("bad_cell", "a cell is not there") },
+            None => Fault { at: 0, column: Some(self.index), error: Error::internal("a cell is not there") },
         })
     }
 
@@ -39,7 +39,7 @@ impl ColumnBuilder {
             let shown: String = String::from_utf8_lossy(raw).chars().take(60).collect();
             let what = if raw.is_empty() { "an empty cell".to_string() } else { format!("{shown:?}") };
             let message = format!("expected {}, found {what}", type_name(&self.data_type));
-            Error::new(Class::Data, "bad_cell", message)
+            Error::data("bad_cell", message)
         };
         Fault { at: cell.start(), column: Some(self.index), error }
     }

@@ -44,7 +44,7 @@ struct Column {
 impl Open {
     pub fn new(options: CsvOptions, size: u64, limits: &Limits) -> Self {
         Open {
-            window: Window::new(size, options.pieces.chunk.min(limits.memory / 8), "csv_encoding"),
+            window: Window::new(size, options.pieces.chunk.min(limits.memory / 8), "bad_utf8"),
             options,
             limits: limits.clone(),
             size,
@@ -249,8 +249,6 @@ fn empty_cell(index: usize, name: &str, line: u64, inferred: &DataType) -> Findi
     let inferred = type_name(inferred);
     Finding {
         part: format!("line {line}, {}", column_label(index, Some(name))),
-        message: format!(
-            "an empty cell makes the column string; without its empty cells it would be {inferred} (--nulls fill)"
-        ),
+        message: format!("an empty cell makes the column string; with nulls filled in, it would be {inferred}"),
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Open {
 impl Open {
     pub fn new(options: NdjsonOptions, size: u64, limits: &Limits) -> Self {
         Open {
-            window: Window::new(size, options.pieces.chunk.min(limits.memory / 8), "json_encoding"),
+            window: Window::new(size, options.pieces.chunk.min(limits.memory / 8), "bad_utf8"),
             options,
             surveyor: Surveyor::new(limits),
             limits: limits.clone(),
@@ -73,9 +73,8 @@ impl Open {
         let checkpoint = self.options.pieces.checkpoint.min(self.limits.memory / 64).max(1);
         let due = self.checkpoints.last().map_or(0, |last| last.offset + checkpoint);
         let most = self.limits.value_bytes.min(LINE_BYTES).min(self.limits.memory / RECORD_SHARE);
-        let check_length = |length: usize| {
-            Limits::check("a line", length as u64, most).map_err(|e| e.hint("--memory and --limit-value allow more"))
-        };
+        let check_length =
+            |length: usize| Limits::check("a line", length as u64, most).map_err(|e| e.hint(Limits::value_hint()));
         let place = self.window.place();
         let mut at = 0;
         let mut rows = 0;
@@ -118,7 +117,7 @@ impl Open {
         if self.members.len() == 0 && options.columns.is_none() {
             let (code, message) = match self.rows {
                 0 => ("no_rows", "the file has no object in it, so its columns are not known"),
-                _ => ("no_columns", "every object of the file is empty"),
+                _ => ("only_empty_objects", "every object of the file is empty"),
             };
             return Err(Error::corrupt(code, message).at(0));
         }

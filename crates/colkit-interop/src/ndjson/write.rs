@@ -7,7 +7,8 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Float16Type, Float32Type, Float64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::{
-    Error, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, first_repeated, json, make_unique,
+    Error, Result, Setting, Sink, TableWriter, Types, WriteOptions, WriteSummary, check_batch, first_repeated, json,
+    make_unique,
 };
 
 /// What is collected before it goes to the sink.
@@ -40,8 +41,8 @@ impl NdjsonWriter {
                 summary.notes.push(format!("{renamed} columns renamed because their names repeat"));
             }
         } else if let Some((_, name)) = first_repeated(&names) {
-            return Err(Error::data("duplicate_name", format!("a second column called {name:?}"))
-                .hint("have repeated names renamed (--rename-duplicates)"));
+            return Err(Error::data("duplicate_column", format!("a second column called {name:?}"))
+                .hint(Setting::RenameDuplicates.does("writes the second as another name")));
         }
         let keys = names.iter().map(|name| json::key(name)).collect::<Result<Vec<_>>>()?;
         let out = Vec::with_capacity(BUFFER_BYTES * 2);
@@ -58,15 +59,13 @@ impl NdjsonWriter {
 
 impl TableWriter for NdjsonWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        check_batch(&self.schema, batch)?;
         for (field, column) in self.schema.fields().iter().zip(batch.columns()) {
-            if field.data_type() != column.data_type() {
-                return Err(Error::data("schema_mismatch", "a batch has other columns than the file"));
-            }
             let count = not_finite(column);
             if count > 0 && !self.lossy {
                 return Err(Error::data("value_out_of_range", "JSON has no NaN and no infinity")
                     .part(format!("column {:?}", field.name()))
-                    .hint("--types lossy writes null instead"));
+                    .hint(Setting::LossyTypes.does("writes null instead")));
             }
             self.not_finite += count;
         }
@@ -119,7 +118,7 @@ fn check_type(field: &Field, lossy: bool) -> Result<()> {
             DataType::Union(..) | DataType::ListView(_) | DataType::LargeListView(_) => Err(no_form(t)),
             _ => Ok(()),
         },
-        other => Err(no_form(other).hint("--types lossy writes its text")),
+        other => Err(no_form(other).hint(Setting::LossyTypes.does("writes its text"))),
     }
 }
 
