@@ -95,15 +95,15 @@ impl Backend {
 
 /// The error for streams that are larger than the memory they may take.
 pub fn too_large(asked: u64, limit: u64) -> Error {
-    Error::limit("unpacking", format!("{asked} bytes of memory"), limit).hint(memory::HINT)
+    Error::limit("unpacking", format!("{asked} bytes of memory"), limit).hint(memory::hint())
 }
 
 fn xz_error(message: &str) -> Error {
-    Error::corrupt("bad_xz", format!("xz: {message}"))
+    Error::corrupt("bad_compressed_data", format!("xz: {message}"))
 }
 
 fn zstd_error(message: &str) -> Error {
-    Error::corrupt("bad_zstd", format!("zstd: {message}"))
+    Error::corrupt("bad_compressed_data", format!("zstd: {message}"))
 }
 
 /// Adds up the block sizes in the index, which lies before the footer (`crc, size of the index / 4 - 1, flags, "YZ"`).
@@ -392,6 +392,6 @@ mod tests {
         assert_eq!(Backend::Zstd.unpack(&packed, 1 << 10).unwrap_err().code(), "limit_exceeded");
         // A header that claims 2^40 bytes in 9 bytes of frame.
         let liar = Bytes::from_static(&[0x28, 0xB5, 0x2F, 0xFD, 0xE0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0]);
-        assert_eq!(Backend::Zstd.unpack(&liar, u64::MAX).unwrap_err().code(), "bad_zstd");
+        assert_eq!(Backend::Zstd.unpack(&liar, u64::MAX).unwrap_err().code(), "bad_compressed_data");
     }
 }

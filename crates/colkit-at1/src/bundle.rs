@@ -112,7 +112,7 @@ pub fn restore_entries(
             restore(entry.source.as_ref(), sink, &left).map_err(|e| e.part(format!("entry {:?}", entry.name)))
         };
         match restored {
-            Err(error) if matches!(error.class(), Class::Io | Class::Request) => return Err(error),
+            Err(error) if matches!(error.class(), Class::Io | Class::Request | Class::Internal) => return Err(error),
             Ok(Restored { bytes, .. }) => left.limits.output_bytes = left.limits.output_bytes.saturating_sub(bytes),
             Err(_) => {}
         }

@@ -39,7 +39,7 @@ fn decode(entries: &[Entry]) -> Option<(&Entry, Result<(u32, u32)>)> {
 }
 
 fn bad(at: u64, message: String) -> Error {
-    Error::corrupt("bad_checksum", message).at(at).part(format!("stream {NAME:?}"))
+    Error::corrupt("checksum_mismatch", message).at(at).part(format!("stream {NAME:?}"))
 }
 
 fn changed(entry: &Entry, what: &str) -> Error {

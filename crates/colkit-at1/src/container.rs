@@ -232,7 +232,7 @@ impl Walk {
     fn advance(&mut self, state: State) -> Result<Advance> {
         match state {
             State::Start | State::Head | State::Done => {
-                Err(Error::request("machine_finished", "the machine has given its result already"))
+                Err(Error::internal("the machine has given its result already"))
             }
             State::Streams { head, walk, waiting, fetched, entries } => {
                 self.advance_streams(head, walk, waiting, fetched, entries)

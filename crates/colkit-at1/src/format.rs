@@ -155,7 +155,7 @@ impl Machine for Open {
                 Step::Ready(container) => self.table(container),
             },
             State::Frames(container, ranges, rows) => self.frames(&container, &Fetched::new(ranges, got), rows),
-            State::Done => Err(Error::request("machine_finished", "the machine has given its result already")),
+            State::Done => Err(Error::internal("the machine has given its result already")),
         }
     }
 }

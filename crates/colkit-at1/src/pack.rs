@@ -541,7 +541,7 @@ impl<'a> Frames<'a> {
             }
             _ if self.plan.codec.coder().can_be_cut() => self.chunks.next()?.unwrap_or_default(),
             _ if self.source.size() <= self.most => self.read(self.most)?,
-            _ => return Err(Error::data("too_long", "a document of this length is not taken apart")),
+            _ => return Err(Error::data("too_irregular", "a document of this length is not taken apart")),
         };
         let plan = self.plan;
         // Only the first piece has a header.

@@ -47,7 +47,7 @@ pub struct Entry {
 
 impl Entry {
     fn packed(&self) -> Result<&Bytes> {
-        let not_read = || Error::request("stream_not_read", "the stream was not fetched");
+        let not_read = || Error::internal("the stream was not fetched");
         self.packed.as_ref().ok_or_else(not_read).map_err(|e| self.locate(e))
     }
 

@@ -20,7 +20,9 @@ use crate::restore::{Integrity, RestoreOptions, restore_with};
 use crate::writer::cells::Cells;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Error, Result, Sink, Source, TableWriter, Types, WriteOptions, WriteSummary, unique_names};
+use colkit_core::{
+    Class, Error, Result, Sink, Source, TableWriter, Types, WriteOptions, WriteSummary, check_batch, unique_names,
+};
 use sha2::{Digest, Sha256};
 
 mod cells;
@@ -212,10 +214,7 @@ impl At1Writer {
 
 impl TableWriter for At1Writer {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let types = |schema: &SchemaRef| schema.fields().iter().map(|f| f.data_type().clone()).collect::<Vec<_>>();
-        if types(&batch.schema()) != types(&self.schema) {
-            return Err(Error::data("schema_mismatch", "a batch has other columns than the file"));
-        }
+        check_batch(&self.schema, batch)?;
         let mut columns = Vec::with_capacity(self.types.len());
         for ((array, kind), name) in batch.columns().iter().zip(&self.types).zip(&self.names) {
             let column = Cells::of(array, *kind, self.lossy, self.summary.rows)
@@ -245,7 +244,7 @@ impl TableWriter for At1Writer {
             Form::Csv(table) => (Codec::Qcolumnar, table.finish(true)?),
             // No row at all: JSON lines have no header, so there is nothing but one empty line.
             Form::Json(lines) if self.summary.rows > 0 => (Codec::Qjson, lines.finish(true)?),
-            _ => return Err(Error::data("no_rows", "a table whose names have line breaks needs at least one row")),
+            _ => return Err(Error::data("name_not_supported", "names with line breaks need at least one row")),
         };
         set.streams.push(Stream::new(typing::NAME, Typing::Given.to_bytes()));
         self.hash.update(&self.text);
@@ -256,8 +255,9 @@ impl TableWriter for At1Writer {
             integrity: Integrity::Require,
             ..RestoreOptions::default()
         };
-        restore_with(&file, &options, &mut |_| Ok(())).map_err(|e| {
-            Error::data("not_exact", "the written file does not restore to what was written").caused_by(e)
+        restore_with(&file, &options, &mut |_| Ok(())).map_err(|e| match e.class() {
+            Class::Corrupt => Error::internal("the written file does not restore to what was written").caused_by(e),
+            _ => e,
         })?;
         file.copy_to(self.sink.as_mut())?;
         self.sink.commit()?;

@@ -8,7 +8,9 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 use colkit_at1::{At1, restore};
-use colkit_core::{Format, MemorySink, ReadOptions, Result, Scan, TableFile, Types, WriteOptions, WriteSummary};
+use colkit_core::{
+    Format, MemorySink, ReadOptions, Result, Scan, Setting, TableFile, Types, WriteOptions, WriteSummary,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -98,14 +100,14 @@ fn nothing_becomes_text_unless_that_is_asked_for() {
         for types in [Types::Refuse, Types::Exact] {
             let error = with(&batch, types).unwrap_err();
             assert_eq!(error.code(), "type_not_supported", "{name}");
-            assert!(error.hint_text().unwrap().contains("--types lossy"), "{name}: {error}");
+            assert!(error.advice().unwrap().settings().any(|s| s == Setting::LossyTypes), "{name}: {error}");
             assert!(error.part_name().unwrap().contains("\"c\""), "{name}: {error}");
         }
         let (_, summary) = with(&batch, Types::Lossy).unwrap();
         assert_eq!(summary.notes, [format!("column \"c\": {name} written as text")]);
     }
     let bytes = only(Arc::new(BinaryArray::from(vec![&b"a"[..], b"b"])));
-    assert!(with(&bytes, Types::Refuse).unwrap_err().hint_text().unwrap().contains("--types exact"));
+    assert!(with(&bytes, Types::Refuse).unwrap_err().advice().unwrap().settings().any(|s| s == Setting::ExactTypes));
     assert_eq!(text(&with(&bytes, Types::Exact).unwrap().0), "c\na\nb\n");
     // Wider numbers are the same numbers.
     let (file, summary) = with(&only(Arc::new(Int32Array::from(vec![1, 2]))), Types::Refuse).unwrap();
@@ -126,7 +128,7 @@ fn what_has_no_text_is_refused() {
     assert_eq!(refused.code(), "type_not_supported");
     let twice =
         Arc::new(Schema::new(vec![Field::new("a", DataType::Utf8, true), Field::new("a", DataType::Utf8, true)]));
-    assert_eq!(At1.writer(twice, Box::new(MemorySink::new()), &fast()).err().unwrap().code(), "duplicate_name");
+    assert_eq!(At1.writer(twice, Box::new(MemorySink::new()), &fast()).err().unwrap().code(), "duplicate_column");
     let none = Arc::new(Schema::empty());
     assert_eq!(At1.writer(none, Box::new(MemorySink::new()), &fast()).err().unwrap().code(), "no_columns");
 }

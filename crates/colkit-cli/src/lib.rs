@@ -1,7 +1,7 @@
 //! The command line of colkit, as a library: arguments in, exit code out.
 //!
 //! Data goes to stdout, messages to stderr. A closed pipe is success. Exit codes: 0 success; 1 failure, invalid file or
-//! differences found; 2 usage error.
+//! differences found; 2 usage error; 70 a bug in colkit.
 //!
 //! ```text
 //! args/      argument definitions; help, man pages and completions are generated from them
@@ -59,7 +59,7 @@ pub fn main() -> ExitCode {
     {
         return code;
     }
-    run(arguments, Io::of_process())
+    std::panic::catch_unwind(|| run(arguments, Io::of_process())).unwrap_or_else(|_| panicked())
 }
 
 /// Runs the command with these arguments; the first is the program's name.
@@ -83,9 +83,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
         Err(error) => {
             let _ = io.stdout.flush_now();
             report::error(&error, json, &mut io.stderr);
-            if error.class() == Class::Request { ExitCode::from(2) } else { ExitCode::FAILURE }
+            exit_code(error.class())
         }
     }
+}
+
+fn exit_code(class: Class) -> ExitCode {
+    match class {
+        Class::Request => ExitCode::from(2),
+        // What `sysexits.h` calls an internal software error.
+        Class::Internal => ExitCode::from(70),
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// Reports a panic that nothing caught, after its message.
+fn panicked() -> ExitCode {
+    report::error(&colkit::Error::panicked("the command"), false, &mut Io::of_process().stderr);
+    exit_code(Class::Internal)
 }
 
 fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
@@ -108,5 +123,22 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Tour(args) => verbs::tour::run(args, io),
         Verb::Completions(args) => verbs::completions::run(args, io),
         Verb::Man(args) => verbs::man::run(args, io),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_have_their_exit_codes() {
+        for class in Class::ALL {
+            let expected = match class {
+                Class::Request => 2,
+                Class::Internal => 70,
+                _ => 1,
+            };
+            assert_eq!(exit_code(class), ExitCode::from(expected), "{}", class.name());
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::escape::one_line;
 use crate::{Io, Stream};
-use colkit::Error;
+use colkit::{Error, Setting};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io::Write;
@@ -21,7 +21,7 @@ pub struct ErrorReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
+    hint: Option<String>,
 }
 
 impl<'a> From<&'a Error> for ErrorReport<'a> {
@@ -33,8 +33,37 @@ impl<'a> From<&'a Error> for ErrorReport<'a> {
             file: e.file_name(),
             offset: e.offset(),
             part: e.part_name(),
-            hint: e.hint_text(),
+            hint: hint(e),
         }
+    }
+}
+
+/// What to do about it, in the words of the command.
+pub fn hint(e: &Error) -> Option<String> {
+    e.advice().map(|hint| hint.worded(flag))
+}
+
+/// What a setting is called on the command line.
+fn flag(setting: Setting) -> &'static str {
+    match setting {
+        Setting::Memory => "--memory",
+        Setting::Columns => "--columns",
+        Setting::ColumnLimit => "--limit-columns",
+        Setting::ValueLimit => "--limit-value",
+        Setting::OutputLimit => "--limit-output",
+        Setting::ExpansionLimit => "--limit-expansion",
+        Setting::ExactTypes => "--types exact",
+        Setting::LossyTypes => "--types lossy",
+        Setting::FillNulls => "--nulls fill",
+        Setting::RenameDuplicates => "--rename-duplicates",
+        Setting::DropMetadata => "--drop-metadata",
+        Setting::Overwrite => "--force",
+        Setting::InputFormat => "--from",
+        Setting::Compression => "--compression",
+        Setting::Lance21 => "--lance-version 2.1",
+        Setting::Lance22 => "--lance-version 2.2",
+        Setting::Timeout => "--timeout",
+        Setting::SpillFolder => "--spill-dir",
     }
 }
 
@@ -70,13 +99,13 @@ fn text(e: &Error, json: bool, label: &str) -> String {
         let text = serde_json::to_string(&Document { error: e.into() }).unwrap_or_default();
         return format!("{text}\n");
     }
-    let hint = e.hint_text().map(|h| format!("\n  hint: {h}")).unwrap_or_default();
+    let hint = hint(e).map(|h| format!("\n  hint: {h}")).unwrap_or_default();
     format!("{label} {}{hint}\n", sentence(e))
 }
 
 /// The message for when memory is used up, formatted in advance.
 pub fn too_little_memory(memory: u64, json: bool) -> String {
-    let error = Error::limit("this", "far more memory", format!("{memory} bytes")).hint(colkit::core::memory::HINT);
+    let error = Error::limit("this", "far more memory", format!("{memory} bytes")).hint(colkit::core::memory::hint());
     text(&error, json, "error:")
 }
 
@@ -87,8 +116,7 @@ pub fn usage(e: &clap::Error, arguments: &[OsString], io: &mut Io) -> ExitCode {
     let told = if !asked_for && arguments.iter().any(|a| a == "--json") {
         let message = e.render().to_string();
         let message = message.trim().trim_start_matches("error: ");
-        let document = serde_json::json!({"error": {"class": "request", "code": "usage", "message": message}});
-        writeln!(stream, "{document}")
+        write!(stream, "{}", text(&Error::request("usage", message), true, ""))
     } else if stream.colour && !arguments.iter().any(|a| a.to_string_lossy().contains(char::is_control)) {
         write!(stream.raw(), "{}", e.render().ansi())
     } else {
@@ -96,4 +124,24 @@ pub fn usage(e: &clap::Error, arguments: &[OsString], io: &mut Io) -> ExitCode {
     };
     let _ = told.and_then(|()| stream.flush());
     if asked_for { ExitCode::SUCCESS } else { ExitCode::from(2) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_flag_of_a_hint_can_be_given() {
+        let command = Cli::command();
+        for setting in Setting::ALL {
+            let (name, value) = flag(setting).split_once(' ').unwrap_or((flag(setting), ""));
+            let arguments = command.get_arguments().chain(command.get_subcommands().flat_map(|c| c.get_arguments()));
+            let named: Vec<_> = arguments.filter(|a| a.get_long() == name.strip_prefix("--")).collect();
+            assert!(!named.is_empty(), "no verb has {name}");
+            let takes = |a: &&clap::Arg| a.get_possible_values().iter().any(|v| v.get_name() == value);
+            assert!(value.is_empty() || named.iter().all(takes), "{}", flag(setting));
+        }
+    }
 }

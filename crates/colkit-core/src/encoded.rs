@@ -70,7 +70,7 @@ pub(crate) fn decided_by_value(
 /// Columns that may be encoded, as a batch: its schema says what they came as.
 pub(crate) fn batch_as_stored(fields: &[FieldRef], columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     if fields.len() != columns.len() {
-        return Err(Error::request("lane_missing", "a column of the projection belongs to no lane"));
+        return Err(Error::internal("a column of the projection belongs to no lane"));
     }
     let field = |(field, array): (&FieldRef, &ArrayRef)| match field.data_type() == array.data_type() {
         true => field.clone(),

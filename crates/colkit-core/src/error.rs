@@ -3,8 +3,12 @@
 //! An [`Error`] has a class to match on, a stable code (`bad_magic`, `value_out_of_range`, ...) and a location: file,
 //! byte offset, part of the file. It is boxed, so that a `Result` stays as small as a pointer.
 
+use crate::Hint;
 use arrow::error::ArrowError;
 use std::fmt;
+
+/// Where to report a bug.
+pub const REPORT_TO: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/issues");
 
 /// The result of everything in colkit.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -24,9 +28,15 @@ pub enum Class {
     Request,
     /// The operating system or the store failed.
     Io,
+    /// A bug in colkit.
+    Internal,
 }
 
 impl Class {
+    /// All of them.
+    pub const ALL: [Class; 7] =
+        [Class::Request, Class::Data, Class::Corrupt, Class::Unsupported, Class::Limit, Class::Io, Class::Internal];
+
     /// The name used in machine-readable output.
     pub fn name(self) -> &'static str {
         match self {
@@ -36,6 +46,7 @@ impl Class {
             Class::Data => "data",
             Class::Request => "request",
             Class::Io => "io",
+            Class::Internal => "internal",
         }
     }
 }
@@ -60,7 +71,7 @@ struct Inner {
     file: Option<String>,
     offset: Option<u64>,
     part: Option<String>,
-    hint: Option<String>,
+    hint: Option<Hint>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -104,6 +115,22 @@ impl Error {
         Self::new(Class::Request, code, message)
     }
 
+    /// The operating system or a store failed.
+    pub fn io(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Class::Io, code, message)
+    }
+
+    /// A bug in colkit: what happened cannot happen, whatever the file, the data and the request.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(Class::Internal, "internal_error", message)
+            .hint(format!("this is a bug in colkit; please report it at {REPORT_TO}"))
+    }
+
+    /// A thread that panicked.
+    pub fn panicked(what: &str) -> Self {
+        Self::internal(format!("{what} panicked"))
+    }
+
     /// The file's byte offset at which the trouble lies. The first (innermost) offset given stays.
     pub fn at(mut self, offset: u64) -> Self {
         self.0.offset.get_or_insert(offset);
@@ -132,8 +159,8 @@ impl Error {
         self
     }
 
-    /// What the user can do about it.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    /// What the user can do about it. The first hint given stays.
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.0.hint.get_or_insert_with(|| hint.into());
         self
     }
@@ -164,7 +191,7 @@ impl Error {
         self.0.class
     }
 
-    /// The stable name of this error, as the format notes list them.
+    /// The stable name of this error, one of [`codes::ALL`](crate::codes::ALL).
     pub fn code(&self) -> &'static str {
         self.0.code
     }
@@ -190,8 +217,8 @@ impl Error {
     }
 
     /// What to do about it, where known.
-    pub fn hint_text(&self) -> Option<&str> {
-        self.0.hint.as_deref()
+    pub fn advice(&self) -> Option<&Hint> {
+        self.0.hint.as_ref()
     }
 }
 
@@ -227,9 +254,23 @@ impl std::error::Error for Error {
     }
 }
 
+/// An error of ours that went through somebody else's code comes back as it was.
 impl From<std::io::Error> for Error {
     fn from(e: std::io::Error) -> Self {
-        Error::new(Class::Io, "io", e.to_string()).caused_by(e)
+        use std::io::ErrorKind;
+        let e = match e.downcast::<Error>() {
+            Ok(ours) => return ours,
+            Err(e) => e,
+        };
+        let what = e.to_string();
+        match e.kind() {
+            ErrorKind::NotFound => Error::io("not_found", what),
+            ErrorKind::PermissionDenied => Error::io("not_allowed", what),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Error::io("disk_full", what),
+            ErrorKind::TimedOut => Error::io("timed_out", what),
+            _ => Error::io("io", what),
+        }
+        .caused_by(e)
     }
 }
 
@@ -237,8 +278,9 @@ impl From<std::io::Error> for Error {
 /// was.
 impl From<ArrowError> for Error {
     fn from(e: ArrowError) -> Self {
-        let other = |e: ArrowError| Error::new(Class::Data, "arrow", e.to_string()).caused_by(e);
+        let other = |e: ArrowError| Error::data("arrow_error", e.to_string()).caused_by(e);
         match e {
+            ArrowError::IoError(_, e) => e.into(),
             ArrowError::ExternalError(inner) => match inner.downcast::<Error>() {
                 Ok(ours) => *ours,
                 Err(inner) => other(ArrowError::ExternalError(inner)),
@@ -261,10 +303,10 @@ mod tests {
 
     #[test]
     fn the_message_carries_place_and_advice() {
-        let e = Error::limit("column 3", "9 GiB", "512 MiB").hint("raise --memory").part("scan").file("a.cff").at(7);
+        let e = Error::limit("column 3", "9 GiB", "512 MiB").hint("read less").part("scan").file("a.cff").at(7);
         assert_eq!(
             e.to_string(),
-            "a.cff: at byte 7: scan: column 3 would need 9 GiB, the limit is 512 MiB [limit_exceeded]; raise --memory"
+            "a.cff: at byte 7: scan: column 3 would need 9 GiB, the limit is 512 MiB [limit_exceeded]; read less"
         );
         assert_eq!(e.class(), Class::Limit);
     }
@@ -284,5 +326,22 @@ mod tests {
         assert_eq!(e.offset(), Some(5));
         assert_eq!(e.part_name(), Some("column 2: block"));
         assert_eq!(e.moved(10).offset(), Some(15));
+    }
+
+    #[test]
+    fn errors_of_ours_survive_other_peoples_code() {
+        let there_and_back = Error::from(std::io::Error::other(Error::corrupt("bad_magic", "m").at(3)));
+        assert_eq!((there_and_back.code(), there_and_back.offset()), ("bad_magic", Some(3)));
+        let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
+        assert_eq!(Error::from(full()).code(), "disk_full");
+        let through_arrow = Error::from(ArrowError::IoError(String::new(), full()));
+        assert_eq!((through_arrow.class(), through_arrow.code()), (Class::Io, "disk_full"));
+    }
+
+    #[test]
+    fn a_bug_asks_for_a_report() {
+        let e = Error::internal("a column belongs to no lane");
+        assert_eq!(e.class(), Class::Internal);
+        assert!(e.to_string().ends_with(&format!("please report it at {REPORT_TO}")), "{e}");
     }
 }

@@ -5,7 +5,8 @@ use crate::drive::blocking::{self, Batches};
 use crate::format::available_threads;
 use crate::plan::Planned;
 use crate::{
-    Boxed, ByteRange, Error, Format, Layout, Limits, Projection, ReadOptions, Result, Scan, Source, Table, Verified,
+    Boxed, ByteRange, Error, Format, Hint, Layout, Limits, Projection, ReadOptions, Result, Scan, Setting, Source,
+    Table, Verified,
 };
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -147,8 +148,9 @@ impl Candidates {
     fn unknown(&self, size: u64) -> Error {
         let names: Vec<&str> = self.formats.iter().map(|f| f.name()).collect();
         let content = if size == 0 { "the file is empty" } else { "the file is of no known format" };
-        Error::unsupported("bad_magic", content)
+        let by_hand = Setting::InputFormat.does("names one by hand");
+        Error::unsupported("unknown_format", content)
             .at(0)
-            .hint(format!("known formats: {}; --from names one by hand", names.join(", ")))
+            .hint(Hint::from(format!("known formats: {}", names.join(", "))).and(by_hand))
     }
 }

@@ -1,7 +1,7 @@
 //! A file format: how to detect, open and write it.
 
-use crate::{Boxed, Limits, Result, Sink, Table};
-use arrow::datatypes::{DataType, SchemaRef};
+use crate::{Boxed, Error, Limits, Result, Sink, Table};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
 
@@ -109,6 +109,31 @@ pub trait TableWriter: Send {
 
     /// Completes the file and makes it visible.
     fn finish(self: Box<Self>) -> Result<WriteSummary>;
+}
+
+/// An error unless a batch has the names and types of `schema`, and no nulls where there can be none: for writers.
+pub fn check_batch(schema: &Schema, batch: &RecordBatch) -> Result<()> {
+    let (expected, found) = (schema.fields(), batch.schema_ref().fields());
+    if expected.len() != found.len() {
+        let message = format!("a batch of {} columns for a table of {}", found.len(), expected.len());
+        return Err(Error::data("schema_mismatch", message));
+    }
+    for ((expected, found), array) in expected.iter().zip(found).zip(batch.columns()) {
+        let message = if (expected.name(), expected.data_type()) != (found.name(), found.data_type()) {
+            format!(
+                "the batch has {:?} of type {} there, expected type {}",
+                found.name(),
+                found.data_type(),
+                expected.data_type()
+            )
+        } else if !expected.is_nullable() && array.null_count() > 0 {
+            "the batch has nulls in a column without nulls".into()
+        } else {
+            continue;
+        };
+        return Err(Error::data("schema_mismatch", message).part(format!("column {:?}", expected.name())));
+    }
+    Ok(())
 }
 
 /// A kind of file.

@@ -269,7 +269,7 @@ fn displayed(array: &ArrayRef, write: fn(&str, &mut Vec<u8>) -> Result<()>) -> R
         let value = formatter.value(row);
         match write!(shown, "{value}") {
             Ok(()) => write(&shown, out),
-            Err(_) => Err(crate::Error::data("not_displayable", "a value cannot be shown as text")),
+            Err(_) => Err(crate::Error::data("value_out_of_range", "a value cannot be shown as text")),
         }
     }))
 }

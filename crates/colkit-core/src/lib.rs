@@ -10,6 +10,7 @@
 #[cfg(feature = "fs")]
 mod beneath;
 pub mod cells;
+pub mod codes;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod coroutine;
@@ -19,6 +20,7 @@ mod encoded;
 mod error;
 mod file;
 mod format;
+mod hint;
 pub mod json;
 mod lanes;
 mod layout;
@@ -50,9 +52,12 @@ mod views;
 
 pub use decimal::Decimal;
 pub use drive::blocking::Batches;
-pub use error::{Class, Error, Result};
+pub use error::{Class, Error, REPORT_TO, Result};
 pub use file::{TableFile, recognise, recognition};
-pub use format::{Format, Nulls, ReadOptions, TableWriter, Types, WriteOptions, WriteSummary, available_threads};
+pub use format::{
+    Format, Nulls, ReadOptions, TableWriter, Types, WriteOptions, WriteSummary, available_threads, check_batch,
+};
+pub use hint::{Hint, Setting};
 pub use layout::{ColumnRegions, Layout, Region, RegionKind};
 pub use limits::Limits;
 pub use machine::{BatchMachine, Boxed, Machine, Step, ready};

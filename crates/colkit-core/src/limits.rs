@@ -14,7 +14,7 @@
 //! Formats check what they are about to read or allocate. Limits common to all tables (on the schema and the
 //! decompressed size) are checked by the scan engine.
 
-use crate::{Error, Result};
+use crate::{Error, Hint, Result, Setting};
 use arrow::datatypes::{DataType, Field, Schema};
 
 /// Ceilings for reading, passed to every reader. Exceeding one is a clear error, never an allocation.
@@ -64,7 +64,12 @@ impl Limits {
 
     /// Checks what is about to be held in memory.
     pub fn check_memory(what: &str, asked: u64, allowed: u64) -> Result<()> {
-        Self::check(what, asked, allowed).map_err(|e| e.hint(crate::memory::HINT))
+        Self::check(what, asked, allowed).map_err(|e| e.hint(crate::memory::hint()))
+    }
+
+    /// What to do about a value that is too long.
+    pub fn value_hint() -> Hint {
+        crate::memory::hint().and(Setting::ValueLimit.does("allows longer values"))
     }
 
     /// What a column takes, whatever is in it: its name and type in a schema, and what reads it.
@@ -73,7 +78,7 @@ impl Limits {
     /// Checks a number of columns against their limit, and against the memory that so many of them take.
     pub fn check_columns(&self, columns: u64) -> Result<()> {
         Self::check("the number of columns", columns, self.columns)
-            .map_err(|e| e.hint("--limit-columns allows more"))?;
+            .map_err(|e| e.hint(Setting::ColumnLimit.does("allows more")))?;
         let bytes = columns.saturating_mul(Self::COLUMN_BYTES);
         if bytes <= self.memory {
             Ok(())
@@ -91,8 +96,9 @@ impl Limits {
 
     /// Checks what has come out of a file so far.
     pub fn check_output(given: u64, most: u64) -> Result<()> {
+        let more_each = "allows more for each byte of the file";
         Self::check("reading all of the file", given, most)
-            .map_err(|e| e.hint("more may come out of it with --limit-output and --limit-expansion"))
+            .map_err(|e| e.hint(Setting::OutputLimit.does("allows more").and(Setting::ExpansionLimit.does(more_each))))
     }
 
     /// Bytes that a file of `size` bytes may unpack to.

@@ -52,7 +52,7 @@ pub fn ready<T: Send + 'static>(value: T) -> Boxed<T> {
         fn step(&mut self, _: Vec<Bytes>) -> Result<Step<T>> {
             match self.0.take() {
                 Some(value) => Ok(Step::Ready(value)),
-                None => Err(crate::Error::request("machine_finished", "the machine has given its result already")),
+                None => Err(crate::Error::internal("the machine has given its result already")),
             }
         }
     }

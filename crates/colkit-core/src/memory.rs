@@ -5,7 +5,7 @@
 //! and how much may be. Drivers check this before every step of a machine, and so do loops that collect much data
 //! without requesting bytes.
 
-use crate::{Error, Result, pool};
+use crate::{Error, Hint, Result, Setting, pool};
 use std::sync::OnceLock;
 
 struct Ceiling {
@@ -19,7 +19,9 @@ static CEILING: OnceLock<Ceiling> = OnceLock::new();
 const POOL_SHARE: u64 = 8;
 
 /// What to do about too little memory.
-pub const HINT: &str = "--memory allows more";
+pub fn hint() -> Hint {
+    Setting::Memory.does("allows more")
+}
 
 /// From now on, reading ends with an error when `in_use` says more than `most` bytes. The first call counts.
 pub fn set_ceiling(in_use: fn() -> u64, most: u64) {
@@ -55,5 +57,5 @@ fn exceeded(ceiling: &Ceiling) -> Result<()> {
     if in_use <= ceiling.most {
         return Ok(());
     }
-    Err(Error::limit("this", format!("more than {in_use} bytes of memory"), ceiling.most).hint(HINT))
+    Err(Error::limit("this", format!("more than {in_use} bytes of memory"), ceiling.most).hint(hint()))
 }

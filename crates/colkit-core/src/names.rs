@@ -1,6 +1,6 @@
 //! Column names: looking them up, and making them unique.
 
-use crate::{Error, Result};
+use crate::{Error, Result, Setting};
 use arrow::datatypes::Schema;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -103,9 +103,9 @@ pub fn unique_names(schema: &Schema, rename: bool, notes: &mut Vec<String>) -> R
     if rename {
         make_unique(&mut names);
     } else if let Some((number, name)) = first_repeated(&names) {
-        return Err(Error::data("duplicate_name", format!("two columns are called {name:?}"))
+        return Err(Error::data("duplicate_column", format!("two columns are called {name:?}"))
             .part(format!("column {number}"))
-            .hint("--rename-duplicates writes the second as another name"));
+            .hint(Setting::RenameDuplicates.does("writes the second as another name")));
     }
     for (number, (field, name)) in schema.fields().iter().zip(&names).enumerate() {
         if field.name() != name {

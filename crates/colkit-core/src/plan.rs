@@ -87,7 +87,7 @@ impl Condition {
         match self {
             Condition::Bound(predicate) => predicate.evaluate_on(rows, column),
             Condition::Custom(filter) => {
-                let lost = |c: usize| Error::request("no_such_column", format!("column {c} of a filter was not read"));
+                let lost = |c: usize| Error::internal(format!("column {c} of a filter was not read"));
                 let arrays = filter.columns().into_iter().map(|c| column(c).ok_or_else(|| lost(c)));
                 let arrays = arrays.collect::<Result<Vec<_>>>()?;
                 let field = |a: &ArrayRef| arrow::datatypes::Field::new("", a.data_type().clone(), true);

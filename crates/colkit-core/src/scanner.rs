@@ -487,13 +487,12 @@ impl Scanner {
                 self.table.read(&scan, rows)?
             };
             if lanes.is_empty() {
-                return Err(Error::request("lane_missing", "columns that belong to no lane"));
+                return Err(Error::internal("columns that belong to no lane"));
             }
             for mut lane in lanes {
                 // A lane knows its columns by their places in its own scan.
                 let known: Option<Vec<usize>> = lane.columns.iter().map(|c| columns.get(*c).copied()).collect();
-                lane.columns =
-                    known.ok_or_else(|| Error::request("lane_missing", "a lane of columns not asked for"))?;
+                lane.columns = known.ok_or_else(|| Error::internal("a lane of columns not asked for"))?;
                 if lane.columns.iter().any(|c| self.plan.is_view(*c)) {
                     lane.machine = Box::new(Views::new(lane.machine, self.plan.fields_of(&lane.columns)));
                 }
@@ -607,7 +606,7 @@ impl Scanner {
 }
 
 fn abandoned() -> Error {
-    Error::request("decoder_panicked", "a decoder panicked; this is a bug in colkit")
+    Error::panicked("a decoder")
 }
 
 /// Columns in the order of the schema.
@@ -620,6 +619,6 @@ fn arranged(schema: &SchemaRef, rows: usize, columns: Vec<(usize, ArrayRef)>) ->
     }
     match arranged.into_iter().collect::<Option<Vec<_>>>() {
         Some(columns) => batch_as_stored(schema.fields(), columns, rows),
-        None => Err(Error::request("lane_missing", "a column of the projection belongs to no lane")),
+        None => Err(Error::internal("a column of the projection belongs to no lane")),
     }
 }

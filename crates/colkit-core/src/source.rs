@@ -79,7 +79,7 @@ pub(crate) fn cut(ranges: &[ByteRange], requests: &[ByteRange], parts: &[Bytes])
 
 /// The error for bytes that should be there and are not.
 fn short_read(range: ByteRange) -> Error {
-    Error::new(crate::Class::Io, "short_read", format!("bytes {range} could not be read whole"))
+    Error::io("short_read", format!("bytes {range} could not be read whole"))
         .at(range.start())
         .hint("the file may have been cut or changed while it was being read")
 }

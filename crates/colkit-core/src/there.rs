@@ -1,7 +1,7 @@
 //! What exists under the name of an output file, and how it may be replaced.
 
 use crate::temporary::folder_of;
-use crate::{Error, Existing, Result};
+use crate::{Error, Existing, Result, Setting};
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Seek};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) enum There {
 pub fn already_there(path: &Path) -> Error {
     Error::request("already_there", "a file of this name is there already")
         .file(path.display().to_string())
-        .hint("--force overwrites it")
+        .hint(Setting::Overwrite.does("overwrites it"))
 }
 
 /// Links followed before it must be a circle; as many as the system follows.
@@ -35,7 +35,7 @@ pub(crate) fn followed(path: &Path) -> Result<PathBuf> {
         }
     }
     let what = "symbolic links lead from one to the next without end";
-    Err(Error::new(crate::Class::Io, "too_many_links", what).file(path.display().to_string()))
+    Err(Error::io("too_many_links", what).file(path.display().to_string()))
 }
 
 /// Looks at what is at `path`. What must not be replaced is refused.
@@ -72,7 +72,7 @@ fn special(path: &Path, metadata: Metadata, existing: Existing) -> Result<There>
         if kind.is_block_device() && existing == Existing::Refuse {
             return Err(Error::request("already_there", "what is on this block device would be lost")
                 .file(path.display().to_string())
-                .hint("--force overwrites it"));
+                .hint(Setting::Overwrite.does("overwrites it")));
         }
     }
     #[cfg(not(unix))]
@@ -92,7 +92,7 @@ pub(crate) fn open_special(path: &Path, found: &Metadata) -> Result<File> {
 
 /// The error for names that somebody else uses at the same time.
 pub(crate) fn changed() -> Error {
-    Error::new(crate::Class::Io, "target_changed", "what is at this name was changed by somebody else meanwhile")
+    Error::io("target_changed", "what is at this name was changed by somebody else meanwhile")
 }
 
 #[cfg(unix)]

@@ -86,7 +86,7 @@ fn numbers<T: ArrowPrimitiveType>(array: &dyn Array, fits: impl Fn(T::Native) ->
         None => Ok(()),
         Some(value) => {
             let message = format!("the number {value:?} as {}: {wrong}", array.data_type());
-            Err(Error::corrupt("value_out_of_range", message))
+            Err(Error::corrupt("bad_number", message))
         }
     }
 }

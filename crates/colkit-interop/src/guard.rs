@@ -61,7 +61,7 @@ impl From<::parquet::errors::ParquetError> for Refusal {
     fn from(e: ::parquet::errors::ParquetError) -> Self {
         use ::parquet::errors::ParquetError as P;
         Refusal(match &e {
-            P::NYI(what) => Error::unsupported("decoder_lacks", format!("not supported yet: {what}")).caused_by(e),
+            P::NYI(what) => Error::unsupported("not_implemented", format!("not supported yet: {what}")).caused_by(e),
             _ => Error::corrupt("decoder_failed", e.to_string()).caused_by(e),
         })
     }

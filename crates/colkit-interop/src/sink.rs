@@ -1,6 +1,6 @@
 //! A sink for writers that want `std::io::Write`.
 
-use colkit_core::{Error, Result, Sink};
+use colkit_core::{Result, Sink};
 use std::io::{self, Write};
 
 /// Counts what passes to the sink.
@@ -23,7 +23,7 @@ impl SinkWriter {
 
 impl Write for SinkWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.sink.write(bytes).map_err(|e: Error| io::Error::other(e.to_string()))?;
+        self.sink.write(bytes).map_err(io::Error::other)?;
         self.bytes += bytes.len() as u64;
         Ok(bytes.len())
     }

@@ -59,5 +59,5 @@ pub(crate) fn size(n: u64) -> Result<usize> {
 
 /// A product that must not wrap: sizes that a file claims.
 pub(crate) fn times(a: u64, b: u64) -> Result<u64> {
-    a.checked_mul(b).ok_or_else(|| Error::corrupt("value_out_of_range", format!("{a} x {b} exceeds 2^64")))
+    a.checked_mul(b).ok_or_else(|| Error::corrupt("bad_number", format!("{a} x {b} exceeds 2^64")))
 }

@@ -251,7 +251,7 @@ pub(crate) async fn verify(
     let columns = container.fetch_columns(io, &numbers).await?;
     if columns.len() != checksums.columns.len() {
         let message = format!("checksums of {} columns, there are {}", checksums.columns.len(), columns.len());
-        return Err(Error::corrupt("bad_checksum", message));
+        return Err(Error::corrupt("checksum_mismatch", message));
     }
     for (number, (column, expected)) in columns.iter().zip(&checksums.columns).enumerate() {
         let name = names.get(&number).map_or_else(|| format!("column {number}"), |name| format!("column {name:?}"));
@@ -272,7 +272,7 @@ pub(crate) async fn verify(
             }
         }
         if expected.next().is_some() {
-            return Err(Error::corrupt("bad_checksum", "more checksums than buffers").part(name));
+            return Err(Error::corrupt("checksum_mismatch", "more checksums than buffers").part(name));
         }
     }
     Ok(())

@@ -64,7 +64,7 @@ async fn open(io: &Io, size: u64, registry: Arc<Registry>, options: ReadOptions)
     match extensions::claim(&fields.own, size) {
         extensions::Claim::Sealed if options.checksums && container.seal().is_none() => {
             let message = "the checksums that the file says it has are not where they should be";
-            return Err(Error::corrupt("bad_checksum", message).at(descriptor.start()));
+            return Err(Error::corrupt("checksum_mismatch", message).at(descriptor.start()));
         }
         extensions::Claim::Sealed | extensions::Claim::Unsealed => {}
         extensions::Claim::OfAnother => fields.own.clear(),
@@ -77,7 +77,7 @@ async fn open(io: &Io, size: u64, registry: Arc<Registry>, options: ReadOptions)
         }
         if file.fields.columns > file.container.column_count() {
             return Err(Error::corrupt(
-                "no_such_column",
+                "missing_column",
                 format!(
                     "the schema needs {} columns, the file has {}",
                     file.fields.columns,

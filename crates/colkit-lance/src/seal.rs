@@ -101,7 +101,7 @@ impl SealLayout {
     /// The whole blocks that hold these bytes.
     fn widened(&self, range: ByteRange) -> Result<ByteRange> {
         let region = [self.body, self.tail].into_iter().find(|region| region.contains(range)).ok_or_else(|| {
-            Error::corrupt("bad_checksum", format!("bytes {range} belong to the checksums themselves"))
+            Error::corrupt("checksum_mismatch", format!("bytes {range} belong to the checksums themselves"))
                 .at(range.start())
         })?;
         let down = |at: u64| at - (at - region.start()) % BLOCK;
@@ -128,7 +128,7 @@ pub(crate) struct Seal {
 /// What to say of bytes that have another checksum than they should.
 pub(crate) fn bad_checksum(range: ByteRange) -> Error {
     let message = format!("the {} bytes differ from what was written: their checksum is another", range.len());
-    Error::corrupt("bad_checksum", message).at(range.start())
+    Error::corrupt("checksum_mismatch", message).at(range.start())
 }
 
 impl Seal {
@@ -162,7 +162,7 @@ impl Seal {
         }
         if (u64_at(&trailer, 0)?, u64::from(u32_at(&trailer, 8)?)) != (size, BLOCK) {
             let message = format!("the checksums are about another file than this one of {size} bytes");
-            return Err(Error::corrupt("bad_checksum", message).at(covered.end()).part("checksums"));
+            return Err(Error::corrupt("checksum_mismatch", message).at(covered.end()).part("checksums"));
         }
         let top = Bytes::copy_from_slice(&part(layout.top)?);
         let seal = Seal { layout, top, known: Mutex::default() };
@@ -298,7 +298,7 @@ impl Seal {
         if place.0 >= self.layout.top_level() {
             return Ok(&self.top);
         }
-        known.get(&place).ok_or_else(|| Error::corrupt("bad_checksum", "checksums that nothing proves"))
+        known.get(&place).ok_or_else(|| Error::corrupt("checksum_mismatch", "checksums that nothing proves"))
     }
 
     /// Compares whole blocks of the file with their checksums.
@@ -456,11 +456,11 @@ mod tests {
                 damaged[at] ^= 1 << (at % 8);
                 let damaged = Bytes::from(damaged);
                 let found = open(&damaged, place).and_then(|seal| {
-                    let Some(seal) = seal else { return Err(Error::corrupt("bad_checksum", "no seal")) };
+                    let Some(seal) = seal else { return Err(Error::corrupt("checksum_mismatch", "no seal")) };
                     let all: Vec<ByteRange> = seal.pieces().collect();
                     blocking::run(sealed(Some(seal), |io| async move { io.read(all).await }), &damaged)
                 });
-                assert_eq!(found.unwrap_err().code(), "bad_checksum", "byte {at} of {}", bytes.len());
+                assert_eq!(found.unwrap_err().code(), "checksum_mismatch", "byte {at} of {}", bytes.len());
             }
         }
     }

@@ -294,12 +294,12 @@ fn damage_is_named_by_its_place() {
         let at = region.range.start();
         let damaged = flipped(&bytes, at as usize);
         let error = verify(&damaged).unwrap_err();
-        assert_eq!((error.code(), error.offset()), ("bad_checksum", Some(at / 1024 * 1024)), "byte {at}");
+        assert_eq!((error.code(), error.offset()), ("checksum_mismatch", Some(at / 1024 * 1024)), "byte {at}");
         assert!(error.part_name().unwrap().contains("column "), "{error}");
         let (table, column) = (file(&damaged), region.column.unwrap());
         let scan = Scan::of(Projection::columns([column]));
         let error = table.scan(&scan).and_then(|batches| batches.collect::<Result<Vec<_>>>()).unwrap_err();
-        assert_eq!(error.code(), "bad_checksum", "{error}");
+        assert_eq!(error.code(), "checksum_mismatch", "{error}");
         let name = table.schema().field(column).name().clone();
         assert!(error.part_name().unwrap().starts_with(&format!("field {name:?}: column ")), "{error}");
         places += 1;
@@ -313,7 +313,7 @@ fn checksums_can_be_left_alone() {
     let layout = file(&bytes).layout().unwrap();
     let padding = layout.regions.iter().find(|r| r.kind == RegionKind::Padding).unwrap();
     let damaged = flipped(&bytes, padding.range.start() as usize);
-    assert_eq!(verify(&damaged).unwrap_err().code(), "bad_checksum");
+    assert_eq!(verify(&damaged).unwrap_err().code(), "checksum_mismatch");
     let trusting = ReadOptions { checksums: false, ..ReadOptions::default() };
     let table = TableFile::open(lance(), Arc::new(damaged), &trusting).unwrap();
     assert_eq!(table.scan(&Scan::default()).unwrap().next().unwrap().unwrap(), batch);
@@ -333,10 +333,10 @@ fn a_flipped_bit_of_a_blob_is_found() {
         verify(&bytes).unwrap();
         let damaged = flipped(&bytes, 1024 + 500);
         let error = verify(&damaged).unwrap_err();
-        assert_eq!((error.code(), error.offset()), ("bad_checksum", Some(1024)), "{error}");
+        assert_eq!((error.code(), error.offset()), ("checksum_mismatch", Some(1024)), "{error}");
         assert!(error.part_name().unwrap().contains("column b: blob"), "{error}");
         let take = |row| file(&damaged).take(&[row], &Projection::all());
-        assert_eq!(take(1).unwrap_err().code(), "bad_checksum");
+        assert_eq!(take(1).unwrap_err().code(), "checksum_mismatch");
         assert_eq!(take(9).unwrap(), batch.slice(9, 1));
     }
 }
@@ -370,7 +370,7 @@ fn older_files_are_read_and_verified() {
     let layout = file(&bytes).layout().unwrap();
     for region in layout.regions.iter().filter(|r| r.kind == RegionKind::Data) {
         let error = verify(&flipped(&bytes, region.range.start() as usize)).unwrap_err();
-        assert_eq!((error.code(), error.offset()), ("bad_checksum", Some(region.range.start())), "{error}");
+        assert_eq!((error.code(), error.offset()), ("checksum_mismatch", Some(region.range.start())), "{error}");
     }
 }
 
@@ -410,7 +410,7 @@ fn statistics_that_are_not_true_are_found() {
             untrue[at..at + 16].copy_from_slice(&(largest - 1).to_le_bytes());
         }
         let untrue = Bytes::from(untrue);
-        assert_eq!(verify(&untrue).unwrap_err().code(), "bad_checksum", "{name}");
+        assert_eq!(verify(&untrue).unwrap_err().code(), "checksum_mismatch", "{name}");
         let trusting = ReadOptions { checksums: false, ..ReadOptions::default() };
         let table = TableFile::open(lance(), Arc::new(untrue), &trusting).unwrap();
         let error = table.verify().unwrap_err();

@@ -10,7 +10,7 @@ use arrow::compute::{CastOptions, cast, cast_with_options};
 use arrow::datatypes::{DataType, Field, Float64Type, Int32Type, Int64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use base64::prelude::{BASE64_STANDARD, Engine};
-use colkit_core::{Error, Nulls, Result, Types, json};
+use colkit_core::{Error, Nulls, Result, Setting, Types, json};
 use std::sync::Arc;
 
 /// What a column of the input becomes.
@@ -76,9 +76,11 @@ impl ColumnConversion {
                 let error =
                     Error::data("type_not_supported", message).part(format!("column {number} {:?}", field.name()));
                 return Err(match (helped_by_exact(t), is_textual(t) || helped_by_exact(t)) {
-                    (true, _) if !exact => error.hint("--types exact writes it as another type with the same values"),
-                    (_, true) => error.hint("--types lossy writes it as text or as the nearest number"),
-                    _ => error.hint("leave the column out with --columns"),
+                    (true, _) if !exact => {
+                        error.hint(Setting::ExactTypes.does("writes it as another type with the same values"))
+                    }
+                    (_, true) => error.hint(Setting::LossyTypes.does("writes it as text or as the nearest number")),
+                    _ => error.hint(Setting::Columns.does("can leave the column out")),
                 });
             }
         })
@@ -101,7 +103,7 @@ impl ColumnConversion {
             let first = row + nulls.iter().position(|valid| !valid).unwrap_or_default() as u64;
             return Err(Error::data("null_not_supported", format!("row {first}: the format has no null"))
                 .part(format!("column {:?}", self.name))
-                .hint("--nulls fill writes an empty text, NaN, 0 or false instead"));
+                .hint(Setting::FillNulls.does("writes an empty text, NaN, 0 or false instead")));
         }
         let filled = nulls.as_ref().map_or(0, |n| n.null_count() as u64);
         Ok((self.values(&array, nulls.as_ref(), row)?, filled))
@@ -140,7 +142,7 @@ impl ColumnConversion {
             None => Ok(fitted),
             Some(i) => Err(self
                 .out_of_range(row + i as u64, text_of(array, i), "a value that fits int32")
-                .hint("--types lossy writes float64, or text where a value is too large for that")),
+                .hint(Setting::LossyTypes.does("writes float64, or text where a value is too large for that"))),
         }
     }
 
@@ -169,7 +171,7 @@ impl ColumnConversion {
         if let Some(i) = bad {
             return Err(self
                 .out_of_range(row + i as u64, "another byte sequence", "UTF-8")
-                .hint("--types lossy writes bytes as base64"));
+                .hint(Setting::LossyTypes.does("writes bytes as base64")));
         }
         Ok(cast(bytes, &DataType::LargeUtf8)?)
     }

@@ -125,7 +125,7 @@ pub(crate) static GPP: Dialect = Dialect {
         let endianness = fields.u8()?;
         if endianness != 1 {
             let message = format!("expected endianness 1 (little-endian), found {endianness}");
-            return Err(Error::unsupported("bad_endianness", message).at(5));
+            return Err(Error::unsupported("big_endian", message).at(5));
         }
         let reserved = fields.u16()?;
         if reserved != 0 {
@@ -199,7 +199,7 @@ fn check_version(version: u32, fields: &FieldReader<'_>) -> Result<()> {
     if version == 1 {
         return Ok(());
     }
-    Err(Error::unsupported("bad_version", format!("expected version 1, found {version}"))
+    Err(Error::unsupported("unknown_version", format!("expected version 1, found {version}"))
         .at(fields.start + 4)
         .hint("only version 1 is defined"))
 }
@@ -230,7 +230,7 @@ impl<'a> FieldReader<'a> {
         let end = self.at.checked_add(length);
         let Some(found) = end.and_then(|end| self.bytes.get(self.at..end)) else {
             let message = format!("expected {length} more bytes, found {}", self.bytes.len() - self.at);
-            return Err(Error::corrupt("truncated_header", message).at(self.offset()));
+            return Err(Error::corrupt("truncated", message).at(self.offset()));
         };
         self.at += length;
         Ok(found)

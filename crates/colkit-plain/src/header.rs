@@ -95,7 +95,7 @@ impl Header {
         }
         let Some(bytes) = head.get(4..self.dialect.fixed) else {
             let message = format!("expected {} bytes of header, the file has {}", self.dialect.fixed, self.size);
-            return Err(Error::corrupt("truncated_header", message).at(self.size));
+            return Err(Error::corrupt("truncated", message).at(self.size));
         };
         let fixed = (self.dialect.parse_fixed)(&mut FieldReader::new(bytes, 4))?;
         if fixed.columns == 0 && !self.dialect.no_columns {
@@ -116,7 +116,7 @@ impl Header {
         let least = u64::from(fixed.columns) * self.dialect.entry() as u64;
         if least > available {
             let message = format!("{} columns need at least {least} bytes, {available} are there", fixed.columns);
-            return Err(Error::corrupt("truncated_header", message).at(fixed.metadata));
+            return Err(Error::corrupt("truncated", message).at(fixed.metadata));
         }
         self.options.limits.check_columns(fixed.columns.into())?;
         Ok(fixed)
@@ -131,7 +131,7 @@ impl Header {
         let room = self.metadata_limit(fixed).saturating_sub(start);
         let cut = |needed: u64| {
             let message = format!("expected {needed} bytes, {room} are left before the end of the header");
-            at_column(Error::corrupt("truncated_header", message).at(start))
+            at_column(Error::corrupt("truncated", message).at(start))
         };
         let missing = |needed: u64| {
             if needed > room { Err(cut(needed)) } else { Ok(needed.saturating_sub(available.len() as u64)) }
@@ -158,7 +158,7 @@ impl Header {
         let Some(kind) = self.dialect.kind(code) else {
             let known = if self.dialect.booleans { "1, 2, 3 or 4" } else { "1, 2 or 3" };
             let message = format!("column {name:?}: expected type {known}, found {code}");
-            return Err(at_column(Error::unsupported("bad_type", message).at(type_offset)));
+            return Err(at_column(Error::unsupported("unknown_type", message).at(type_offset)));
         };
         let (first, second, third) = (fields.u64()?, fields.u64()?, fields.u64()?);
         let (offset, stored, raw) =

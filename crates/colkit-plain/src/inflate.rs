@@ -130,7 +130,7 @@ pub(crate) fn why_refused(column: &ColumnEntry, block: &[u8]) -> Error {
 }
 
 fn corrupt(why: &str) -> Error {
-    Error::corrupt("corrupt_block", format!("expected one whole zlib stream: {why}"))
+    Error::corrupt("bad_compressed_data", format!("expected one whole zlib stream: {why}"))
 }
 
 fn length_mismatch(raw: u64, found: Option<u64>) -> Error {
@@ -140,7 +140,7 @@ fn length_mismatch(raw: u64, found: Option<u64>) -> Error {
 
 fn trailing_data(bytes: u64) -> Error {
     Error::corrupt(
-        "block_trailing_data",
+        "bytes_left_over",
         format!("expected the block to end with its zlib stream, found {bytes} more bytes"),
     )
 }

@@ -122,7 +122,7 @@ impl SpillFile {
 
 /// Deflates `raw` so that another segment can follow.
 fn deflate_segment(raw: &[u8], level: u32) -> Result<Vec<u8>> {
-    let failed = || Error::data("deflate", "the compressor failed");
+    let failed = || Error::internal("the zlib compressor failed");
     let mut compress = Compress::new(Compression::new(level), false);
     let mut out = Vec::with_capacity(raw.len() / 2 + 64);
     loop {

@@ -323,6 +323,8 @@ mod tests {
         }
     }
 
+    include!("vector_kinds.rs");
+
     #[test]
     fn streamed_columns_are_refused_for_the_same_reason() {
         for (name, format, bytes) in files("malformed") {
@@ -331,7 +333,8 @@ mod tests {
             let mut cases = manifest.as_array().unwrap().iter();
             let case = cases.find(|c| name.ends_with(&format!("/{}", c["file"].as_str().unwrap()))).unwrap();
             let code = conformance::refused(&format, &bytes);
-            assert!(case["kinds"].as_array().unwrap().iter().any(|k| k == code), "{name}: {code}");
+            let mut kinds = case["kinds"].as_array().unwrap().iter().filter_map(|kind| kind.as_str());
+            assert!(kinds.any(|kind| code_of(kind) == code), "{name}: {code}");
         }
     }
 }

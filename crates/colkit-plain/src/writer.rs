@@ -10,7 +10,7 @@ use arrow::array::{Array, GenericStringArray, OffsetSizeTrait};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::drive::parallel;
-use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, unique_names};
+use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, check_batch, unique_names};
 
 const DEFAULT_LEVEL: u32 = 6;
 
@@ -53,7 +53,7 @@ impl PlainWriter {
             return Err(Error::request("bad_level", format!("expected a zlib level from 0 to 9, found {level}")));
         }
         if schema.fields().is_empty() && !dialect.no_columns {
-            return Err(Error::data("bad_column_count", format!("{} needs at least one column", dialect.name)));
+            return Err(Error::data("no_columns", format!("{} needs at least one column", dialect.name)));
         }
         let mut notes = Vec::new();
         let names = names(dialect, schema, options.rename_duplicates, &mut notes)?;
@@ -107,7 +107,7 @@ fn names(dialect: &Dialect, schema: &Schema, rename: bool, notes: &mut Vec<Strin
     for (number, field) in schema.fields().iter().enumerate() {
         if field.name().len() as u64 > dialect.max_name {
             let message = format!("a name may have {} bytes, found {}", dialect.max_name, field.name().len());
-            return Err(Error::data("name_too_long", message).part(format!("column {number}")));
+            return Err(Error::data("name_not_supported", message).part(format!("column {number}")));
         }
     }
     unique_names(schema, rename, notes)
@@ -200,23 +200,14 @@ impl ColumnWriter {
 
 impl TableWriter for PlainWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        if batch.num_columns() != self.columns.len() {
-            let message = format!("expected {} columns, found {}", self.columns.len(), batch.num_columns());
-            return Err(Error::request("schema_mismatch", message));
-        }
-        for (array, field) in batch.columns().iter().zip(self.schema.fields()) {
-            if array.data_type() != field.data_type() {
-                let message = format!("expected type {}, found {}", field.data_type(), array.data_type());
-                return Err(Error::request("schema_mismatch", message).part(format!("column {:?}", field.name())));
-            }
-        }
+        check_batch(&self.schema, batch)?;
         let rows = self.rows + batch.num_rows() as u64;
         if rows > self.dialect.max_rows {
             let message = format!("{} holds {} rows at most", self.dialect.name, self.dialect.max_rows);
             return Err(Error::data("too_many_rows", message).hint("split the table"));
         }
         if self.columns.is_empty() && rows > 0 {
-            return Err(Error::data("bad_column_count", format!("{rows} rows without a column cannot be written")));
+            return Err(Error::data("no_columns", format!("{rows} rows without a column cannot be written")));
         }
         let row = self.rows;
         let columns = self.columns.iter_mut().zip(batch.columns()).collect();
@@ -271,7 +262,7 @@ fn encode_header(
     let length = |(_, _, name): &(u64, PlainType, String)| (dialect.entry() + name.len()) as u64;
     let data = metadata + entries.iter().map(length).sum::<u64>();
     let columns = u32::try_from(entries.len())
-        .map_err(|_| Error::data("bad_column_count", format!("{} columns are too many", entries.len())))?;
+        .map_err(|_| Error::data("too_many_columns", format!("{} columns are too many", entries.len())))?;
     let mut out = Vec::new();
     (dialect.write_fixed)(&FixedHeader { rows, columns, metadata, data: Some(data) }, &mut out);
     let mut offset = data;

@@ -3,11 +3,12 @@
 //! Each wraps the function of the same name and checks its arguments first: if the rows of one batch would need more
 //! than a share of the memory, that is an error, before anything is allocated.
 
-use crate::error::told;
+use crate::error::external;
 use arrow::array::{Array, ArrayRef, AsArray, LargeStringArray};
 use arrow::compute::cast;
 use arrow::compute::kernels::length::length;
 use arrow::datatypes::{DataType, FieldRef, Int64Type, IntervalMonthDayNanoType, TimeUnit};
+use colkit::Setting;
 use datafusion::error::Result;
 use datafusion::execution::FunctionRegistry;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
@@ -149,7 +150,8 @@ impl ScalarUDFImpl for Bounded {
         if bytes > self.most {
             let error =
                 colkit::Error::limit(format!("the result of {}", self.name()), plural(bytes), plural(self.most));
-            return Err(told(error.hint("--memory gives more; a quarter of it may be the result of one function")));
+            let hint = Setting::Memory.does("gives more; a quarter of it may be the result of one function");
+            return Err(external(error.hint(hint)));
         }
         self.inner.invoke_with_args(args)
     }

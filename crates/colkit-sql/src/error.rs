@@ -1,10 +1,10 @@
 //! Converts errors between colkit and DataFusion.
 
-use colkit::{Class, Error};
+use colkit::{Class, Error, Setting};
 use datafusion::error::DataFusionError;
 
 /// An error of ours as DataFusion carries it.
-pub(crate) fn told(error: Error) -> DataFusionError {
+pub(crate) fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
@@ -25,10 +25,13 @@ pub fn plain(error: &DataFusionError) -> Error {
             Error::request("bad_sql", message())
         }
         DataFusionError::NotImplemented(_) => Error::unsupported("not_implemented", message()),
-        DataFusionError::ResourcesExhausted(_) => Error::new(Class::Limit, "out_of_memory", message())
-            .hint("--memory gives the query more; --spill-dir names a folder with room for what does not fit"),
+        DataFusionError::ResourcesExhausted(_) => Error::new(Class::Limit, "limit_exceeded", message()).hint(
+            Setting::Memory
+                .does("gives the query more")
+                .and(Setting::SpillFolder.does("names a folder with room for what does not fit")),
+        ),
         DataFusionError::ObjectStore(e) => colkit_core::drive::store::failed(e),
-        DataFusionError::IoError(_) => Error::new(Class::Io, "io", message()),
+        DataFusionError::IoError(e) => std::io::Error::new(e.kind(), message()).into(),
         _ => Error::data("query_failed", message()),
     }
 }

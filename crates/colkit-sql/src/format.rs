@@ -1,6 +1,6 @@
 //! colkit's formats as DataFusion file formats: schemas and statistics of files, and how to scan them.
 
-use crate::error::told;
+use crate::error::external;
 use crate::source::ColkitSource;
 use crate::statistics;
 use crate::tables::Tables;
@@ -79,7 +79,7 @@ impl FileFormat for ColkitFormat {
                 Some(before) => {
                     let (before, schema) = (null_where_missing(&before, &schema), null_where_missing(&schema, &before));
                     Schema::try_merge([before, schema]).map_err(|e| {
-                        told(
+                        external(
                             colkit::Error::data(
                                 "schemas_differ",
                                 format!("its columns do not fit those of other files: {e}"),

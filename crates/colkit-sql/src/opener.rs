@@ -4,7 +4,7 @@
 //! rows spread evenly over the bytes: which rows these are depends only on the file, the columns and the range, never
 //! on a filter, so that every row is read by exactly one partition.
 
-use crate::error::{plain, told};
+use crate::error::{external, plain};
 use crate::metrics::ReadMetrics;
 use crate::prune::condition;
 use crate::tables::{OpenTable, Tables};
@@ -78,7 +78,7 @@ impl Opener {
             views: true,
             ..Scan::default()
         };
-        let plan = ReadPlan::new(open.table.as_ref(), &scan).map_err(|e| told(e.file(open.name.clone())))?;
+        let plan = ReadPlan::new(open.table.as_ref(), &scan).map_err(|e| external(e.file(open.name.clone())))?;
         let scanner = Scanner::new(open.table.clone(), plan, Vec::new(), open.bytes.ahead(), open.most);
         // Conditions leave some rows of each batch, or none.
         let coalescer = is_filtered && !output.fields().is_empty();
@@ -163,7 +163,7 @@ impl Columns {
             }
         };
         let columns = self.schema.fields().iter().zip(&self.own).map(column).collect::<Result<Vec<_>>>()?;
-        batch_of(&self.schema, columns, batch.num_rows()).map_err(told)
+        batch_of(&self.schema, columns, batch.num_rows()).map_err(external)
     }
 }
 
@@ -211,8 +211,8 @@ struct Counted {
 }
 
 impl Reader {
-    fn told(&self, error: colkit::Error) -> datafusion::error::DataFusionError {
-        told(error.file(self.open.name.clone()))
+    fn named(&self, error: colkit::Error) -> datafusion::error::DataFusionError {
+        external(error.file(self.open.name.clone()))
     }
 
     /// Finds out what is to be read.
@@ -270,7 +270,7 @@ impl Reader {
                 return Ok(None);
             }
             self.replan().await?;
-            let rows = self.rounds.next_rows().await.map_err(|e| self.told(e))?;
+            let rows = self.rounds.next_rows().await.map_err(|e| self.named(e))?;
             self.count();
             let Some(rows) = rows else {
                 self.finished = true;
@@ -279,7 +279,7 @@ impl Reader {
                 }
                 continue;
             };
-            let batch = rows.finish().map_err(|e| self.told(e))?;
+            let batch = rows.finish().map_err(|e| self.named(e))?;
             if batch.num_rows() == 0 {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Sessions that know colkit's formats, by name and by content, and object stores by URL.
 
 use crate::bounded::bound;
-use crate::error::told;
+use crate::error::external;
 use crate::format::{ColkitFormat, ColkitFormatFactory};
 use crate::joins::DistinctMatches;
 use crate::literals::analyzer_rules;
@@ -183,6 +183,6 @@ impl ObjectStoreRegistry for ByUrl {
     }
 
     fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
-        self.0.store(url).map_err(told)
+        self.0.store(url).map_err(external)
     }
 }

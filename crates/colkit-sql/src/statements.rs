@@ -61,7 +61,9 @@ pub fn statements(state: &SessionState, text: &str) -> Result<VecDeque<Statement
 
 fn too_much(what: String) -> DataFusionError {
     let error = colkit::Error::new(colkit::Class::Limit, "query_too_large", what);
-    crate::error::told(error.hint("use IN (...) for many alternatives and VALUES for many rows, or several queries"))
+    crate::error::external(
+        error.hint("use IN (...) for many alternatives and VALUES for many rows, or several queries"),
+    )
 }
 
 fn dialect(name: Dialect) -> Box<dyn datafusion::sql::sqlparser::dialect::Dialect> {

@@ -1,6 +1,6 @@
 //! Files as tables: one file, several, a glob pattern, a directory or a URL.
 
-use crate::error::told;
+use crate::error::external;
 use crate::format::ColkitFormat;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -43,7 +43,7 @@ impl ColkitTable {
     /// The table of the files that `name` stands for: a path, a pattern such as `part-*.csv`, a folder, or a URL of any of
     /// these. Files are recognised by their content.
     pub(crate) async fn open(name: &str, format: ColkitFormat, state: &SessionState) -> Result<Self> {
-        let not_found = |what: String| told(colkit::Error::new(colkit::Class::Io, "not_found", what).file(name));
+        let not_found = |what: String| external(colkit::Error::io("not_found", what).file(name));
         let url = location(name)?;
         let store = state.runtime_env().object_store(&url)?;
         let mut files = url.list_all_files(state, store.as_ref(), "").await?;
@@ -53,7 +53,7 @@ impl ColkitTable {
         while let Some(file) = files.try_next().await? {
             if found.len() as u64 > MOST_FILES {
                 let limit = colkit::Error::limit("the list of files", "more", MOST_FILES);
-                return Err(told(limit.file(name).hint("name fewer files")));
+                return Err(external(limit.file(name).hint("name fewer files")));
             }
             if file.size > 0 && (!url.is_collection() || !hidden(&file.location)) {
                 found.push(file);

@@ -1,6 +1,6 @@
 //! A cache of open files: each is opened once for all partitions and queries that read it.
 
-use crate::error::told;
+use crate::error::external;
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit::{OpenOptions, without_views};
 use colkit_core::drive::store::Remote;
@@ -31,8 +31,8 @@ impl OpenTable {
     /// The units of work of a scan.
     pub async fn splits(&self, scan: &Scan) -> Result<Vec<Split>> {
         let _alone = self.planning.lock().await;
-        let machine = self.table.splits(scan).map_err(|e| told(e.file(self.name.clone())))?;
-        self.bytes.run(machine).await.map_err(|e| told(e.file(self.name.clone())))
+        let machine = self.table.splits(scan).map_err(|e| external(e.file(self.name.clone())))?;
+        self.bytes.run(machine).await.map_err(|e| external(e.file(self.name.clone())))
     }
 }
 
@@ -128,10 +128,10 @@ impl Tables {
     ) -> Result<Arc<OpenTable>> {
         let options = self.options.clone().with_text_types(types.unwrap_or_default());
         let options = format.into_iter().fold(options, OpenOptions::with_format);
-        let file = options.open_object(store.clone(), object).await.map_err(told)?;
+        let file = options.open_object(store.clone(), object).await.map_err(external)?;
         // A file that is no table, such as a bundle, has no columns, and says why when it is asked for rows.
         if file.schema().fields().is_empty() {
-            file.table().splits(&Scan::default()).map_err(|e| told(e.file(file.name())))?;
+            file.table().splits(&Scan::default()).map_err(|e| external(e.file(file.name())))?;
         }
         let is_text = options.registry().infers_types(file.format().name());
         Ok(Arc::new(OpenTable {

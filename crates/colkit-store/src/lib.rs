@@ -44,7 +44,7 @@ fn wait<T: Send>(work: impl Future<Output = T> + Send) -> Result<T> {
         return Ok(runtime.block_on(work));
     }
     let waited = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(work)).join());
-    waited.map_err(|_| Error::request("store_panicked", "a store panicked; this is a bug in colkit"))
+    waited.map_err(|_| Error::panicked("a store"))
 }
 
 /// What a store says went wrong with the object called `name`.

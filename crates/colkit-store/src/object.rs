@@ -31,7 +31,7 @@ impl Source for ObjectSource {
 
     fn read(&self, range: ByteRange) -> Result<Bytes> {
         let bytes = self.read_each(&[range])?.pop();
-        bytes.ok_or_else(|| Error::request("nothing_read", "the store answered with nothing"))
+        bytes.ok_or_else(|| Error::internal("the store answered with nothing"))
     }
 
     fn read_each(&self, requests: &[ByteRange]) -> Result<Vec<Bytes>> {

@@ -11,7 +11,7 @@ use crate::{
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
-use colkit_core::{Error, Format, Result, Scan, Sink, TableWriter, Types, WriteOptions};
+use colkit_core::{Error, Format, Result, Scan, Setting, Sink, TableWriter, Types, WriteOptions};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -199,7 +199,7 @@ impl Prepared {
     /// Reads everything and writes it to `sink`, which stays empty-handed if anything fails.
     pub fn write(self, sink: Box<dyn Sink>) -> Result<ConversionSummary> {
         let mut sink = Some(sink);
-        let only = &mut |_| sink.take().ok_or_else(|| Error::request("one_output", "there is only one output"));
+        let only = &mut |_| sink.take().ok_or_else(|| Error::internal("there is only one output"));
         self.write_parts(u64::MAX, only)
     }
 
@@ -207,7 +207,7 @@ impl Prepared {
     /// is complete before the next one is started; there is always one, even for no rows.
     pub fn write_parts(self, rows: u64, next: &mut NextSink<'_>) -> Result<ConversionSummary> {
         if rows == 0 {
-            return Err(Error::request("no_rows", "parts of 0 rows"));
+            return Err(Error::request("bad_rows", "parts of 0 rows"));
         }
         let mut parts = Parts {
             prepared: &self,
@@ -290,7 +290,7 @@ impl Parts<'_, '_> {
 fn with_a_way_out(error: Error, types: Types) -> Error {
     match (error.code(), types) {
         ("value_out_of_range", Types::Refuse | Types::Exact) => {
-            error.hint("--types lossy uses another type that holds every value, if need be text")
+            error.hint(Setting::LossyTypes.does("uses another type that holds every value, if need be text"))
         }
         _ => error,
     }

@@ -4,7 +4,7 @@
 //! option (`--nulls`, `--types`). Metadata is no writer's matter, since no value depends on it; it is looked at here.
 
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
-use colkit_core::{Error, Format, Result};
+use colkit_core::{Error, Format, Result, Setting};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) fn carried(schema: &Schema, target: &dyn Format, drop_metadata: bool)
         return Ok((plain(), Some(format!("metadata left out: {keys}"))));
     }
     Err(Error::data("metadata_not_supported", format!("{} cannot carry metadata: {keys}", target.name()))
-        .hint("--drop-metadata leaves it out"))
+        .hint(Setting::DropMetadata.does("leaves it out")))
 }
 
 /// The type without views and runs, which are ways to lay out values in memory and say nothing about them.

@@ -107,9 +107,9 @@ pub use colkit_core::MappedSource;
 pub use colkit_core::cells::Inference;
 pub use colkit_core::plan::Planned;
 pub use colkit_core::{
-    ByteRange, Checksums, Class, ColumnRegions, Error, Existing, Finding, Format, Layout, Limits, MemorySink, Nulls,
-    Op, Predicate, ReadCount, Region, RegionKind, Result, Sink, Source, StreamSink, TableFile, TableWriter, Types,
-    Value, Verified, WriteOptions, WriteSummary, available_threads,
+    ByteRange, Checksums, Class, ColumnRegions, Error, Existing, Finding, Format, Hint, Layout, Limits, MemorySink,
+    Nulls, Op, Predicate, REPORT_TO, ReadCount, Region, RegionKind, Result, Setting, Sink, Source, StreamSink,
+    TableFile, TableWriter, Types, Value, Verified, WriteOptions, WriteSummary, available_threads, codes,
 };
 #[cfg(feature = "fs")]
 pub use colkit_core::{FileSink, FileSource};

@@ -116,7 +116,7 @@ fn check_layout(verdict: &mut Verdict, file: &OpenFile) {
 
 fn covers(layout: &Layout) -> Result<()> {
     if let Some((a, b)) = layout.overlaps.first() {
-        return Err(Error::corrupt("overlapping_blocks", format!("{a} and {b} claim the same bytes")).part("layout"));
+        return Err(Error::corrupt("block_overlap", format!("{a} and {b} claim the same bytes")).part("layout"));
     }
     if !layout.covers_exactly_once() {
         return Err(Error::corrupt("bad_layout", "the byte map does not cover the file exactly once").part("layout"));

@@ -17,6 +17,7 @@ mod facade {
     mod diff;
     mod examples;
     mod matrix;
+    mod mistakes;
     mod open;
     mod packed;
     mod queries;

@@ -105,7 +105,7 @@ impl Way {
 }
 
 fn failed_xz(e: liblzma::stream::Error) -> Error {
-    Error::data("xz_failed", format!("xz: {e}")).caused_by(e)
+    Error::internal(format!("xz: {e}")).caused_by(e)
 }
 
 fn xz(data: &[u8], preset: u32, lc: u32, pb: u32, nice: Option<u32>) -> Result<Vec<u8>> {
@@ -137,7 +137,7 @@ fn xz(data: &[u8], preset: u32, lc: u32, pb: u32, nice: Option<u32>) -> Result<V
 }
 
 fn zstd(data: &[u8], level: i32, more: &[CParameter]) -> Result<Vec<u8>> {
-    let failed = |code| Error::data("zstd_failed", format!("zstd: {}", zstd::zstd_safe::get_error_name(code)));
+    let failed = |code| Error::internal(format!("zstd: {}", zstd::zstd_safe::get_error_name(code)));
     let mut context = CCtx::create();
     let mut set = |p| context.set_parameter(p).map_err(failed);
     set(CParameter::CompressionLevel(level))?;
@@ -155,7 +155,7 @@ fn zstd(data: &[u8], level: i32, more: &[CParameter]) -> Result<Vec<u8>> {
 
 /// How many bytes of `data` take, packed in a way that is quick and sees far back: to compare inputs by.
 pub fn quick_size(data: &[u8]) -> Result<usize> {
-    let failed = |code| Error::data("zstd_failed", format!("zstd: {}", zstd::zstd_safe::get_error_name(code)));
+    let failed = |code| Error::internal(format!("zstd: {}", zstd::zstd_safe::get_error_name(code)));
     let mut context = CCtx::create();
     let mut set = |p| context.set_parameter(p).map_err(failed);
     set(CParameter::CompressionLevel(5))?;

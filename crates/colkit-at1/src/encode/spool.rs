@@ -134,7 +134,7 @@ impl Source for Parts {
             all.extend_from_slice(&part.read(piece)?);
         }
         if all.len() as u64 != range.len() {
-            return Err(Error::corrupt("short_read", format!("bytes {range} of {}", self.size)));
+            return Err(Error::io("short_read", format!("bytes {range} of {}", self.size)));
         }
         Ok(all.into())
     }

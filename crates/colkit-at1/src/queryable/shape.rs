@@ -182,9 +182,9 @@ impl Shape {
     /// The block of a column in a group.
     pub fn block(&self, group: u64, column: usize) -> Result<&Block> {
         let at = usize::try_from(group).ok().and_then(|g| g.checked_mul(self.width())?.checked_add(column));
-        at.filter(|_| column < self.width()).and_then(|at| self.index.get(at)).ok_or_else(|| {
-            Error::request("no_such_block", format!("there is no block of column {column} in group {group}"))
-        })
+        at.filter(|_| column < self.width())
+            .and_then(|at| self.index.get(at))
+            .ok_or_else(|| Error::internal(format!("there is no block of column {column} in group {group}")))
     }
 
     /// The bytes of all blocks of a group, in the file.

@@ -12,7 +12,7 @@ use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::cells::{CellColumn, Inference, parse_float};
 use colkit_core::plan::batch_of;
-use colkit_core::{Class, Error, Machine, Result, Scan, Step};
+use colkit_core::{Error, Machine, Result, Scan, Step};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -461,7 +461,7 @@ pub fn parse<T: std::str::FromStr>(cell: &[u8]) -> Option<T> {
 
 fn not_of_its_type(cell: &[u8]) -> Error {
     let shown: String = text(cell).chars().take(60).collect();
-    Error::new(Class::Data, "bad_cell", format!("the cell {shown:?} is not of the column's type"))
+    Error::data("bad_cell", format!("the cell {shown:?} is not of the column's type"))
 }
 
 fn not_a_number(cell: &[u8]) -> Error {

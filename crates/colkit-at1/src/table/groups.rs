@@ -149,7 +149,7 @@ impl Groups {
             column_index(schema, name).map_err(|e| e.part("the types given for columns"))?;
             if !is_cell_type(data_type) {
                 let message = format!("column {name:?} cannot be read as {data_type}");
-                return Err(Error::request("type_not_supported", message));
+                return Err(Error::request("no_such_type", message));
             }
         }
         let field = |(field, kinds): (&FieldRef, &Kinds)| {
@@ -193,7 +193,7 @@ impl Groups {
     /// The same table with other types.
     fn retyped(inner: Arc<Inner>, schema: Schema, inference: Arc<Inference>) -> Result<Self> {
         let Inner { file, lines, columns, header, crlf, verbatim, .. } =
-            Arc::into_inner(inner).ok_or_else(|| Error::request("table_shared", "the table is in use already"))?;
+            Arc::into_inner(inner).ok_or_else(|| Error::internal("the table is in use already"))?;
         let (schema, inference) = (Arc::new(schema), Some(inference));
         Ok(Groups(Arc::new(Inner { file, lines, schema, columns, inference, header, crlf, verbatim })))
     }

@@ -125,7 +125,7 @@ impl VerifyBundle {
                     let found = hash.clone().finalize();
                     let changed = entry.listed.crc32.is_some_and(|right| right != found).then(|| {
                         let message = "the packed bytes differ from what was written: their CRC-32 is another";
-                        Error::corrupt("bad_checksum", message).at(0)
+                        Error::corrupt("checksum_mismatch", message).at(0)
                     });
                     let walk = Walk::new(entry.place.size(), 0, &self.file.limits, |_, _| false);
                     self.now = State::Walking(Box::new(walk), changed);

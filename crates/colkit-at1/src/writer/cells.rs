@@ -5,7 +5,7 @@ use arrow::array::{Array, ArrayRef, AsArray, Float32Array, Float64Array, Int64Ar
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use colkit_core::{Error, Result, Types, json};
+use colkit_core::{Error, Hint, Result, Setting, Types, json};
 use memchr::{memchr, memchr3};
 use std::io::Write;
 
@@ -16,9 +16,10 @@ const EXACT_DIGITS: u8 = 15;
 /// refused unless `types` allows it.
 pub fn type_of(data_type: &DataType, types: Types) -> Result<Given> {
     use DataType as T;
-    let refused = |hint: &str| {
+    let refused = |hint: Hint| {
         let message = format!("AT-1 holds int64, float64 and text, found type {data_type}");
-        Err(Error::data("type_not_supported", message).hint(format!("{hint}; or leave the column out with --columns")))
+        Err(Error::data("type_not_supported", message)
+            .hint(hint.and(Setting::Columns.does("can leave the column out"))))
     };
     match data_type {
         T::Dictionary(_, values) => type_of(values, types),
@@ -31,13 +32,13 @@ pub fn type_of(data_type: &DataType, types: Types) -> Result<Given> {
         }
         T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null => Ok(Given::Text),
         T::Binary | T::LargeBinary | T::BinaryView if types == Types::Refuse => {
-            refused("--types exact writes bytes that are UTF-8 as text")
+            refused(Setting::ExactTypes.does("writes bytes that are UTF-8 as text"))
         }
         T::Binary | T::LargeBinary | T::BinaryView => Ok(Given::Text),
-        t if types != Types::Lossy => refused(match t.is_nested() {
-            true => "--types lossy writes it as JSON text",
-            false => "--types lossy writes it as text",
-        }),
+        t if types != Types::Lossy => refused(Setting::LossyTypes.does(match t.is_nested() {
+            true => "writes it as JSON text",
+            false => "writes it as text",
+        })),
         _ => Ok(Given::Text),
     }
 }
@@ -149,7 +150,7 @@ fn check_finite(odd: impl Iterator<Item = bool> + Clone, lossy: bool, row: u64) 
     if count > 0 && !lossy {
         let first = row + odd.into_iter().position(|o| o).unwrap_or_default() as u64;
         return Err(Error::data("value_out_of_range", format!("row {first}: NaN and infinities are no numbers here"))
-            .hint("--types lossy writes them as null"));
+            .hint(Setting::LossyTypes.does("writes them as null")));
     }
     Ok(count)
 }
@@ -165,7 +166,7 @@ fn text(array: &ArrayRef) -> Result<LargeStringArray> {
         let texts = texts.collect::<std::result::Result<Vec<_>, _>>();
         return texts.map(LargeStringArray::from).map_err(|_| {
             Error::data("value_out_of_range", "bytes that are not UTF-8 have no text")
-                .hint("leave the column out with --columns")
+                .hint(Setting::Columns.does("can leave the column out"))
         });
     }
     if array.data_type().is_nested() {

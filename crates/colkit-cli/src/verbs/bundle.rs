@@ -128,7 +128,7 @@ impl BundleContents {
 }
 
 fn not_utf8(path: &Path) -> Error {
-    Error::request("unsafe_name", "a file name that is not UTF-8 cannot be kept in a bundle")
+    Error::request("bad_entry_name", "a file name that is not UTF-8 cannot be kept in a bundle")
         .file(path.display().to_string())
 }
 

@@ -65,7 +65,7 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let summary = prepared.write_parts(rows, &mut |part| match (first.take(), path) {
         (Some(sink), _) => Ok(sink),
         (None, Some(path)) => open(&part_name(path, part)),
-        (None, None) => Err(Error::request("one_output", "there is only one output")),
+        (None, None) => Err(Error::internal("there is only one output")),
     });
     let mut summary = summary.map_err(|e| e.file(output.clone()))?;
     drop(progress);

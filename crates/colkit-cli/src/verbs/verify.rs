@@ -3,10 +3,10 @@
 use crate::args::VerifyArgs;
 use crate::human::{bytes, plural};
 use crate::progress::Progress;
-use crate::report::{ErrorReport, place_and_message};
+use crate::report::{ErrorReport, hint, place_and_message};
 use crate::request::input;
 use crate::{Io, Outcome};
-use colkit::{Checksums, Result, Verdict};
+use colkit::{Checksums, Class, Result, Verdict};
 use serde_json::json;
 use std::io::Write;
 
@@ -21,6 +21,10 @@ pub fn run(args: &VerifyArgs, io: &mut Io) -> Result<Outcome> {
                 colkit::verify(&input, &options, args.reading.memory)
             }
         };
+        // A bug says nothing about the file.
+        if let Some(bug) = verdict.errors.iter().find(|e| e.class() == Class::Internal) {
+            return Err(bug.again().file(verdict.file));
+        }
         if !verdict.is_valid() {
             outcome = Outcome::Failure;
         }
@@ -58,7 +62,7 @@ fn print_text(verdict: &Verdict, io: &mut Io) -> Result<()> {
     for error in &verdict.errors {
         let label = out.red("error:");
         writeln!(out, "  {label} {}", place_and_message(error))?;
-        if let Some(hint) = error.hint_text() {
+        if let Some(hint) = hint(error) {
             writeln!(out, "    hint: {hint}")?;
         }
     }

@@ -36,7 +36,7 @@ fn several_files_one_line_each_and_bad_ones_do_not_hide_good_ones() {
     let said = folder.run(&["inspect", "--json", "trades.csv", "empty", "trades.csv"]);
     assert_eq!(said.code, 1);
     assert_eq!(said.out.lines().filter(|l| serde_json::from_str::<Value>(l).is_ok()).count(), 2);
-    assert!(said.err.contains("bad_magic"));
+    assert!(said.err.contains("unknown_format"));
 }
 
 #[test]

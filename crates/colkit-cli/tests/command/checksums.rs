@@ -44,7 +44,7 @@ fn every_verb_tells_damage() {
         let said = folder.run(arguments);
         assert_eq!(said.code, 1, "{arguments:?}: {said:?}");
         let text = format!("{}{}", said.out, said.err);
-        assert!(text.contains("[bad_checksum]") && text.contains("at byte "), "{arguments:?}: {text}");
+        assert!(text.contains("[checksum_mismatch]") && text.contains("at byte "), "{arguments:?}: {text}");
     }
     let said = folder.run(&["convert", "d.lance", "o.parquet"]);
     assert!(said.err.contains("d.lance: at byte ") && said.err.contains("field \"n\": column 1 page 0"), "{said:?}");
@@ -79,7 +79,11 @@ fn zone_maps_are_not_believed_before_they_are_proven() {
         folder.write("z.lance", bytes);
         if at % 11 == 0 {
             let said = folder.run(&["cat", "z.lance", "--where", "id >= 5990", "--json"]);
-            assert_eq!((said.code, error(&said)["code"].as_str()), (1, Some("bad_checksum")), "byte {at}: {said:?}");
+            assert_eq!(
+                (said.code, error(&said)["code"].as_str()),
+                (1, Some("checksum_mismatch")),
+                "byte {at}: {said:?}"
+            );
         }
         if at % 31 == 0 {
             assert_eq!(folder.run(&["verify", "z.lance"]).code, 1, "byte {at}");

@@ -10,10 +10,10 @@ fn mistakes_are_told_with_their_place() {
     folder.write("noise.bin", [0u8, 159, 146, 150, 0, 1, 2, 3]);
     std::fs::create_dir(folder.path("folder")).unwrap();
     let cases: &[(&[&str], i32, &str, &str)] = &[
-        (&["cat", "missing.cff"], 1, "io", "missing.cff: No such file"),
+        (&["cat", "missing.cff"], 1, "not_found", "missing.cff: No such file"),
         (&["cat", "folder"], 2, "is_a_folder", "folder: expected a file, found a folder"),
-        (&["cat", "empty"], 1, "bad_magic", "empty: at byte 0: the file is empty"),
-        (&["cat", "noise.bin"], 1, "bad_magic", "noise.bin: at byte 0: the file is of no known format"),
+        (&["cat", "empty"], 1, "unknown_format", "empty: at byte 0: the file is empty"),
+        (&["cat", "noise.bin"], 1, "unknown_format", "noise.bin: at byte 0: the file is of no known format"),
         (&["cat", "trades.csv", "--columns", "nope"], 2, "no_such_column", "trades.csv: there is no column \"nope\""),
         (&["cat", "trades.csv", "--columns", "#9"], 2, "no_such_column", "trades.csv: column number 9"),
         (&["cat", "trades.csv", "--columns", "\"sym"], 2, "bad_columns", "never closed"),
@@ -28,8 +28,8 @@ fn mistakes_are_told_with_their_place() {
         (&["convert", "trades.csv", "o"], 2, "no_format_named", "--to"),
         (&["convert", "trades.csv", "-"], 2, "no_format_named", "--to"),
         (&["convert", "trades.csv", "folder", "--to", "csv"], 2, "is_a_folder", "folder"),
-        (&["convert", "trades.csv", "nowhere/o.csv"], 1, "io", "nowhere/o.csv"),
-        (&["convert", "trades.csv", "o.csv", "--schema", "x:nope"], 2, "unknown_type", "types are"),
+        (&["convert", "trades.csv", "nowhere/o.csv"], 1, "not_found", "nowhere/o.csv"),
+        (&["convert", "trades.csv", "o.csv", "--schema", "x:nope"], 2, "no_such_type", "types are"),
         (&["head", "trades.csv", "--delimiter", "tab", "--columns", "sym"], 2, "no_such_column", "sym,price"),
         (&["man", "nope"], 2, "no_such_verb", "verbs are"),
     ];

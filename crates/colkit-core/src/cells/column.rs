@@ -191,7 +191,7 @@ impl CellColumn {
                 offsets.push(0);
                 let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
                 Arc::new(StringArray::try_new(ends, bytes.into(), nulls.finish()).map_err(|e| {
-                    Error::corrupt("csv_encoding", "a cell is not UTF-8")
+                    Error::corrupt("bad_utf8", "a cell is not UTF-8")
                         .hint("the file may have been changed while it was being read")
                         .caused_by(e)
                 })?)

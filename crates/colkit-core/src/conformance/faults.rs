@@ -2,8 +2,7 @@
 
 use super::{in_time, write};
 use crate::{
-    ByteRange, Class, Counting, Error, Format, Projection, ReadOptions, Result, Scan, Sink, Source, TableFile,
-    WriteOptions,
+    ByteRange, Counting, Error, Format, Projection, ReadOptions, Result, Scan, Sink, Source, TableFile, WriteOptions,
 };
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
@@ -94,14 +93,14 @@ impl Sink for FullDisk {
         let mut room = self.room.lock().unwrap();
         match room.checked_sub(bytes.len() as u64) {
             Some(left) => *room = left,
-            None => return Err(Error::new(Class::Io, "io", "the disk is full")),
+            None => return Err(Error::io("disk_full", "the disk is full")),
         }
         Ok(())
     }
 
     fn commit(self: Box<Self>) -> Result<()> {
         self.committed.store(true, Ordering::Relaxed);
-        Err(Error::new(Class::Io, "io", "the disk is full"))
+        Err(Error::io("disk_full", "the disk is full"))
     }
 }
 

@@ -274,7 +274,7 @@ impl Workers {
         let mut state = shared.lock();
         loop {
             if state.lost {
-                return Err(Error::request("decoder_panicked", "a decoder panicked; this is a bug in colkit"));
+                return Err(Error::panicked("a decoder"));
             }
             match state.scanner.next_rows()? {
                 Next::Rows(rows) => {

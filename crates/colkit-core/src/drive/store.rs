@@ -8,7 +8,7 @@ use crate::plan::ReadPlan;
 use crate::range::coalesce;
 use crate::source::{check_lengths, cut};
 use crate::{
-    Ahead, Boxed, ByteRange, Class, Error, FileSource, Limits, Machine, Next, Projection, Result, Scan, Scanner,
+    Ahead, Boxed, ByteRange, Error, FileSource, Limits, Machine, Next, Projection, Result, Scan, Scanner, Setting,
     Source, Step, Table, Task, memory,
 };
 use arrow::record_batch::RecordBatch;
@@ -123,7 +123,7 @@ impl Remote {
 
     /// Why a request was refused: bytes that are no longer there are told in as many ways as there are stores.
     async fn why(&self, error: Error) -> Error {
-        if error.code() != GENERAL {
+        if error.code() != "object_store" {
             return error;
         }
         match self.store.head(&self.path).await {
@@ -313,7 +313,7 @@ impl Rounds {
             Err(error) => {
                 let mut error = Some(error);
                 for (mut task, _) in waiting {
-                    let failed = || Error::new(Class::Io, GENERAL, "another part of the same read failed");
+                    let failed = || Error::io("object_store", "another part of the same read failed");
                     task.fail(error.take().unwrap_or_else(failed));
                     self.scanner.put_back(task);
                 }
@@ -360,25 +360,26 @@ impl Rounds {
 /// Bytes that a store sends in the time that it takes to answer at all: a twentieth of a second at 80 MB/s.
 const ROUND_TRIP: u64 = 4 << 20;
 
-/// The code of what can only be told in a store's own words.
-const GENERAL: &str = "object_store";
-
 /// What a store says went wrong.
 pub fn failed(e: &object_store::Error) -> Error {
     use object_store::Error as E;
     if let Some(late) = timed_out(e) {
-        return Error::new(Class::Io, "timed_out", late.to_string()).hint("--timeout gives stores more time");
+        return Error::io("timed_out", late.to_string()).hint(Setting::Timeout.does("gives stores more time"));
     }
-    let (code, hint) = match e {
-        E::Precondition { .. } => return changed("the store no longer has it as it was"),
-        E::NotFound { .. } => ("not_found", "check the name: stores are particular about case and slashes"),
-        E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
-            ("not_allowed", "credentials are taken from the environment, such as AWS_ACCESS_KEY_ID")
+    let what = e.to_string();
+    match e {
+        E::Precondition { .. } => changed("the store no longer has it as it was"),
+        E::NotFound { .. } => {
+            Error::io("not_found", what).hint("check the name: stores are particular about case and slashes")
         }
-        E::NotSupported { .. } | E::NotImplemented { .. } => ("not_possible", "this kind of store cannot do that"),
-        _ => (GENERAL, "the store or the way to it failed; trying again may help"),
-    };
-    Error::new(Class::Io, code, e.to_string()).hint(hint)
+        E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
+            Error::io("not_allowed", what).hint("credentials are taken from the environment, such as AWS_ACCESS_KEY_ID")
+        }
+        E::NotSupported { .. } | E::NotImplemented { .. } => {
+            Error::io("not_possible", what).hint("this kind of store cannot do that")
+        }
+        _ => Error::io("object_store", what).hint("the store or the way to it failed; trying again may help"),
+    }
 }
 
 /// What was waited for too long, if that is what went wrong.

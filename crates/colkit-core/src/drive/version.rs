@@ -1,6 +1,6 @@
 //! The version of an object, recorded when it is opened, so that an object that changes while being read is detected.
 
-use crate::{Class, Error, Result};
+use crate::{Error, Result};
 use object_store::ObjectMeta;
 use std::sync::OnceLock;
 
@@ -54,6 +54,6 @@ impl Version {
 
 /// The error for an object that is not what it was.
 pub(super) fn changed(how: &str) -> Error {
-    Error::new(Class::Io, "object_changed", format!("the object changed while it was being read: {how}"))
+    Error::io("object_changed", format!("the object changed while it was being read: {how}"))
         .hint("nothing of it was used; read it again")
 }

@@ -110,8 +110,7 @@ impl BoundPredicate {
     /// The same for so many rows, whose columns are found by their position in the table.
     pub(crate) fn evaluate_on(&self, rows: usize, find: &dyn Fn(usize) -> Option<ArrayRef>) -> Result<BooleanArray> {
         let column = |index: usize| {
-            find(index)
-                .ok_or_else(|| Error::request("no_such_column", format!("the predicate's column {index} was not read")))
+            find(index).ok_or_else(|| Error::internal(format!("the predicate's column {index} was not read")))
         };
         let all = |of: &[BoundPredicate], empty: bool, combine: Kleene| {
             let Some((first, rest)) = of.split_first() else { return Ok(BooleanArray::from(vec![empty; rows])) };

@@ -6,7 +6,7 @@ use crate::text::{Fault, Parsed};
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Field};
 use colkit_core::cells::{CellColumn, Inference};
-use colkit_core::{Class, Error, Result};
+use colkit_core::{Error, Result};
 use std::sync::Arc;
 
 pub(super) struct ColumnBuilder {
@@ -27,7 +27,7 @@ impl ColumnBuilder {
         let added = self.cells.append(block.column(self.index).map(|cell| cell.text(bytes)));
         added.map_err(|bad| match block.column(self.index).nth(bad) {
             Some(cell) => self.bad_cell(cell, bytes),
-            None => Fault::new(0, Error::corrupt("bad_cell", "a cell is not there")).in_column(self.index),
+            None => Fault::new(0, Error::internal("a cell is not there")).in_column(self.index),
         })
     }
 
@@ -40,7 +40,7 @@ impl ColumnBuilder {
             let shown: String = String::from_utf8_lossy(raw).chars().take(60).collect();
             let what = if raw.is_empty() { "an empty cell".to_string() } else { format!("{shown:?}") };
             let message = format!("expected {}, found {what}", type_name(&self.data_type));
-            Error::new(Class::Data, "bad_cell", message)
+            Error::data("bad_cell", message)
         };
         Fault::new(cell.start(), error).in_column(self.index)
     }

@@ -180,8 +180,6 @@ fn empty_cell(index: usize, name: &str, line: u64, inferred: &DataType) -> Findi
     let inferred = type_name(inferred);
     Finding {
         part: format!("line {line}, {}", column_label(index, Some(name))),
-        message: format!(
-            "an empty cell makes the column string; without its empty cells it would be {inferred} (--nulls fill)"
-        ),
+        message: format!("an empty cell makes the column string; with nulls filled in, it would be {inferred}"),
     }
 }

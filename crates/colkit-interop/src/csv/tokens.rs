@@ -12,8 +12,8 @@
 
 use super::stops::Stops;
 use crate::text::{Fault, Parsed};
-use colkit_core::Error;
 use colkit_core::cells::CellText;
+use colkit_core::{Error, Hint, Limits};
 use memchr::memchr;
 
 /// A cell without its quotes, as positions in the buffer it was found in.
@@ -223,7 +223,7 @@ impl Dialect {
     fn check_length(&self, start: usize, end: usize) -> Parsed<()> {
         if end - start > self.record_bytes {
             let error = Error::limit("a record", format!("more than {} bytes", self.record_bytes), self.record_bytes)
-                .hint("perhaps a quote was opened and never closed; if not, --memory and --limit-value allow more");
+                .hint(Hint::from("perhaps a quote was never closed").and(Limits::value_hint()));
             return Err(Fault::new(start, error));
         }
         Ok(())

@@ -16,7 +16,8 @@ use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use colkit_core::{
-    Class, Error, Limits, Nulls, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, json, unique_names,
+    Error, Hint, Limits, Nulls, Result, Setting, Sink, TableWriter, Types, WriteOptions, WriteSummary, check_batch,
+    json, unique_names,
 };
 use std::fmt::Write;
 
@@ -56,7 +57,7 @@ impl CsvWriter {
                 let message = format!("row {} is null; in a text column CSV has no null", self.summary.rows + first);
                 return Err(Error::data("null_not_supported", message)
                     .part(column_label(index, name))
-                    .hint("--nulls fill writes empty cells"));
+                    .hint(Setting::FillNulls.does("writes empty cells")));
             }
             self.filled += nulls.null_count() as u64;
         }
@@ -66,10 +67,7 @@ impl CsvWriter {
 
 impl TableWriter for CsvWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let types = |schema: &SchemaRef| schema.fields().iter().map(|f| f.data_type().clone()).collect::<Vec<_>>();
-        if types(&batch.schema()) != types(&self.schema) {
-            return Err(Error::data("schema_mismatch", "a batch has other columns than the file"));
-        }
+        check_batch(&self.schema, batch)?;
         let arrays = batch.columns().iter().map(plain).collect::<Result<Vec<_>>>()?;
         let mut columns = Vec::with_capacity(arrays.len());
         for (index, array) in arrays.iter().enumerate() {
@@ -103,18 +101,20 @@ fn reads_empty_as_null(data_type: &DataType) -> bool {
 /// Whether values of a type have a text of one cell that says all there is to say: numbers, booleans, dates, timestamps,
 /// text. Of the others (decimals, times of day, bytes) the type is lost, of nested values the shape too.
 fn check_type(data_type: &DataType, lossy: bool) -> Result<()> {
-    let refused = |what: &str| {
-        Error::data("type_not_supported", format!("a CSV cell cannot hold a value of type {data_type}")).hint(what)
+    let refused = |hint: Hint| {
+        Error::data("type_not_supported", format!("a CSV cell cannot hold a value of type {data_type}")).hint(hint)
     };
     match data_type {
         DataType::Dictionary(_, values) => check_type(values, lossy),
-        DataType::Union(..) | DataType::RunEndEncoded(..) => Err(refused("leave the column out")),
+        DataType::Union(..) | DataType::RunEndEncoded(..) => {
+            Err(refused(Setting::Columns.does("can leave the column out")))
+        }
         t if t.is_integer() || t.is_floating() => Ok(()),
         DataType::Null | DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(()),
         DataType::Date32 | DataType::Timestamp(..) => Ok(()),
         _ if lossy => Ok(()),
-        t if t.is_nested() => Err(refused("--types lossy writes its JSON")),
-        _ => Err(refused("--types lossy writes its text")),
+        t if t.is_nested() => Err(refused(Setting::LossyTypes.does("writes its JSON"))),
+        _ => Err(refused(Setting::LossyTypes.does("writes its text"))),
     }
 }
 
@@ -261,6 +261,6 @@ impl CsvText {
 }
 
 fn no_text(column: usize, row: usize) -> Error {
-    Error::new(Class::Data, "value_out_of_range", format!("the value in row {row} of this batch has no text form"))
+    Error::data("value_out_of_range", format!("the value in row {row} of this batch has no text form"))
         .part(column_label(column, None))
 }

@@ -14,7 +14,7 @@ use arrow::ipc::{BodyCompressionBuilder, Buffer as BufferAt, CompressionType, Fi
 use arrow::record_batch::RecordBatch;
 use bytes::{Bytes, BytesMut};
 use colkit_core::plan::batch_of;
-use colkit_core::{ByteRange, Error, Limits, Machine, Result, Step, check_values};
+use colkit_core::{ByteRange, Error, Limits, Machine, Result, Step, check_values, memory};
 use lz4_flex::frame::FrameDecoder;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -72,8 +72,7 @@ impl IpcColumn {
         };
         let Some(ranges) = ranges else { return Err(Error::request("no_such_rows", "a batch beyond the last")) };
         let bytes = ranges.iter().map(|r| r.len()).sum();
-        Limits::check("a batch of the column", bytes, self.index.limits.memory)
-            .map_err(|e| e.hint("allow more memory (--memory)"))?;
+        Limits::check("a batch of the column", bytes, self.index.limits.memory).map_err(|e| e.hint(memory::hint()))?;
         self.asked = Some(asked);
         Ok(Some(ranges).filter(|r| !r.is_empty()))
     }

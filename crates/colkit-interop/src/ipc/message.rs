@@ -47,7 +47,8 @@ pub(super) fn prefix(bytes: &[u8], at: u64) -> Result<Option<(u64, u64)>> {
     match length.map(u64::try_from) {
         Some(Ok(0)) => Ok(None),
         Some(Ok(length)) => Ok(Some((prefix, length))),
-        _ => Err(Error::corrupt("bad_message", "expected the length of a message").at(at)),
+        Some(Err(_)) => Err(Error::corrupt("bad_message", "the length of a message is negative").at(at)),
+        None => Err(Error::corrupt("truncated", "expected the length of a message, found the end").at(at)),
     }
 }
 
@@ -93,7 +94,7 @@ pub(super) fn check_version(version: MetadataVersion) -> Result<()> {
     let newest = MetadataVersion::V5.0 + 1;
     let message =
         format!("version {} of the Arrow format; versions up to {newest} are known", version.0.saturating_add(1));
-    Err(Error::unsupported("format_version", message))
+    Err(Error::unsupported("unknown_version", message))
 }
 
 fn missing() -> Error {
@@ -140,7 +141,7 @@ fn read_batch(
         None => None,
         Some(c) => match c.codec() {
             codec @ (CompressionType::LZ4_FRAME | CompressionType::ZSTD) => Some(codec),
-            other => return Err(Error::unsupported("compression", format!("compression {other:?}"))),
+            other => return Err(Error::unsupported("unknown_compression", format!("compression {other:?}"))),
         },
     };
     let variadic = batch.variadicBufferCounts().into_iter().flatten().collect();

@@ -7,7 +7,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::ipc::CompressionType;
 use arrow::ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary};
+use colkit_core::{Error, Result, Setting, Sink, TableWriter, WriteOptions, WriteSummary, check_batch};
 
 pub(super) struct IpcWriter {
     schema: SchemaRef,
@@ -46,7 +46,8 @@ pub(super) fn settings(compression: IpcCompression, options: &WriteOptions) -> R
     };
     let level = options.level.and_then(|l| i32::try_from(l).ok());
     if level.is_some() && codec != Some(CompressionType::ZSTD) {
-        return Err(Error::request("bad_level", "only zstd has levels in Arrow files").hint("--compression zstd"));
+        return Err(Error::request("bad_level", "only zstd has levels in Arrow files")
+            .hint(Setting::Compression.does("can be zstd")));
     }
     let refused = |e: arrow::error::ArrowError| Error::request("bad_level", e.to_string());
     let settings = IpcWriteOptions::default().try_with_compression(codec)?;
@@ -57,6 +58,7 @@ pub(super) fn settings(compression: IpcCompression, options: &WriteOptions) -> R
 
 impl TableWriter for IpcWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        check_batch(&self.schema, batch)?;
         if batch.num_rows() == 0 {
             return Ok(());
         }

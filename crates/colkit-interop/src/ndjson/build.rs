@@ -9,7 +9,7 @@ use arrow::array::{
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, FieldRef, Fields};
 use colkit_core::cells::{parse_float, parse_int};
-use colkit_core::{Class, Error, Result};
+use colkit_core::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) fn check_type(data_type: &DataType) -> Result<()> {
         DataType::Float64 | DataType::Utf8 | DataType::Decimal128(38, 0) => Ok(()),
         DataType::List(item) => check_type(item.data_type()),
         DataType::Struct(fields) => fields.iter().try_for_each(|f| check_type(f.data_type())),
-        other => Err(Error::request("type_not_supported", format!("JSON values cannot be read as {other}"))
+        other => Err(Error::request("no_such_type", format!("JSON values cannot be read as {other}"))
             .hint("types are int32, int64, float64, string, bool")),
     }
 }
@@ -207,8 +207,7 @@ fn members(
 }
 
 fn utf8(bytes: &[u8], at: usize) -> Parsed<&str> {
-    std::str::from_utf8(bytes)
-        .map_err(|e| Fault::new(at, Error::corrupt("json_encoding", "text is not UTF-8").caused_by(e)))
+    std::str::from_utf8(bytes).map_err(|e| Fault::new(at, Error::corrupt("bad_utf8", "text is not UTF-8").caused_by(e)))
 }
 
 fn whole<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
@@ -220,7 +219,7 @@ fn number<T>(cursor: &mut Cursor<'_>, type_name: &str, parse: impl FnOnce(&[u8])
     let (text, _) = cursor.number()?;
     parse(text).ok_or_else(|| {
         let shown: String = String::from_utf8_lossy(text).chars().take(60).collect();
-        let error = Error::new(Class::Data, "bad_value", format!("expected {type_name}, found {shown}"));
+        let error = Error::data("bad_cell", format!("expected {type_name}, found {shown}"));
         Fault::new(at, error)
     })
 }
@@ -247,6 +246,6 @@ fn unexpected(cursor: &Cursor<'_>, kind: Kind, values: &TypedBuilder) -> Fault {
         Kind::List => "a list",
         Kind::Object => "an object",
     };
-    let error = Error::new(Class::Data, "bad_value", format!("expected {expected}, found {found}"));
+    let error = Error::data("bad_cell", format!("expected {expected}, found {found}"));
     Fault::new(cursor.at(), error)
 }

@@ -7,7 +7,9 @@ use crate::text::TextOutput;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Float16Type, Float32Type, Float64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use colkit_core::{Error, Result, Sink, TableWriter, Types, WriteOptions, WriteSummary, json, unique_names};
+use colkit_core::{
+    Error, Result, Setting, Sink, TableWriter, Types, WriteOptions, WriteSummary, check_batch, json, unique_names,
+};
 
 pub(super) struct NdjsonWriter {
     schema: SchemaRef,
@@ -36,15 +38,13 @@ impl NdjsonWriter {
 
 impl TableWriter for NdjsonWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        check_batch(&self.schema, batch)?;
         for (field, column) in self.schema.fields().iter().zip(batch.columns()) {
-            if field.data_type() != column.data_type() {
-                return Err(Error::data("schema_mismatch", "a batch has other columns than the file"));
-            }
             let count = not_finite(column);
             if count > 0 && !self.lossy {
                 return Err(Error::data("value_out_of_range", "JSON has no NaN and no infinity")
                     .part(format!("column {:?}", field.name()))
-                    .hint("--types lossy writes null instead"));
+                    .hint(Setting::LossyTypes.does("writes null instead")));
             }
             self.not_finite += count;
         }
@@ -85,7 +85,7 @@ fn check_type(field: &Field, lossy: bool) -> Result<()> {
             DataType::Union(..) | DataType::ListView(_) | DataType::LargeListView(_) => Err(no_form(t)),
             _ => Ok(()),
         },
-        other => Err(no_form(other).hint("--types lossy writes its text")),
+        other => Err(no_form(other).hint(Setting::LossyTypes.does("writes its text"))),
     }
 }
 

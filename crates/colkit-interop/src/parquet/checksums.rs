@@ -106,7 +106,7 @@ pub(super) fn is_sealed_page_header(header: &[u8]) -> bool {
 
 /// The end of a file, from its page index on, with checksums. The page index starts at byte `start` of the file.
 pub(super) fn seal_footer(end: &[u8], start: u64) -> Result<Vec<u8>> {
-    let incomplete = || Error::data("parquet", "the footer is not complete");
+    let incomplete = || Error::internal("the footer is not complete");
     let (rest, tail) = end.split_last_chunk::<8>().ok_or_else(incomplete)?;
     let length = tail.first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) as usize;
     let (index, footer) =

@@ -15,7 +15,7 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::serialized_reader::SerializedPageReader;
 use bytes::Bytes;
-use colkit_core::{Error, Limits, Result};
+use colkit_core::{Error, Limits, Result, memory};
 use flate2::read::MultiGzDecoder;
 use lz4_flex::frame::FrameDecoder;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub(super) fn batch_rows(leaves: &[Leaf<'_>], rows: usize, memory: u64) -> Resul
 const FEWER: usize = 4;
 
 fn allow_more(error: Error) -> Error {
-    error.hint("allow more memory (--memory)")
+    error.hint(memory::hint())
 }
 
 /// What decoding a leaf takes.

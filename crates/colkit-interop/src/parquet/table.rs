@@ -13,7 +13,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use colkit_core::coroutine::coroutine;
 use colkit_core::{
     Boxed, ByteRange, Checksums, ColumnRef, ColumnStatistics, Error, Finding, Lane, Layout, Limits, Projection, Region,
-    RegionKind, Result, Scan, Selection, Split, Table, Verified, ready,
+    RegionKind, Result, Scan, Selection, Split, Table, Verified, memory, ready,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -176,7 +176,7 @@ impl ParquetTable {
                 for piece in pieces {
                     let (cost, ranges) = bytes(&piece);
                     Limits::check("a row group", cost, scan.memory)
-                        .map_err(|e| e.part(format!("row group {group}")).hint("allow more memory (--memory)"))?;
+                        .map_err(|e| e.part(format!("row group {group}")).hint(memory::hint()))?;
                     match splits.last_mut() {
                         // Small row groups one after another, and large ones that cannot be cut, so that only one of
                         // them is in memory.

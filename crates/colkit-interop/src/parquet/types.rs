@@ -219,7 +219,7 @@ fn integer_beyond(declared: &DataType, value: i32) -> Error {
         _ => i64::from(value),
     };
     let message = format!("the value {value} is beyond its type, {declared}");
-    Error::corrupt("value_out_of_range", message)
+    Error::corrupt("bad_number", message)
 }
 
 fn timestamp_beyond() -> Error {

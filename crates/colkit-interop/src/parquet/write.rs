@@ -23,7 +23,9 @@ use arrow::record_batch::RecordBatch;
 use arrow::row::{RowConverter, SortField};
 use colkit_core::drive::parallel;
 use colkit_core::plan::batch_of;
-use colkit_core::{Class, Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, check_values};
+use colkit_core::{
+    Class, Error, Result, Setting, Sink, TableWriter, WriteOptions, WriteSummary, check_batch, check_values,
+};
 use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
@@ -41,6 +43,9 @@ const EMPTY_DICTIONARY: u64 = 64 << 10;
 const FEW_VALUES: usize = 4096;
 
 pub(super) struct ParquetWriter {
+    /// What batches look like.
+    given: SchemaRef,
+    /// What they are written as.
     schema: SchemaRef,
     state: WriterState,
     rows: u64,
@@ -126,7 +131,7 @@ impl Writing {
                 Ok::<_, Error>(())
             });
             encoded.map(|()| writers).map_err(|e| match e.class() {
-                Class::Corrupt => Error::data("encoder_failed", e.message()).part(format!("column {:?}", field.name())),
+                Class::Corrupt => Error::data("arrow_error", e.message()).part(format!("column {:?}", field.name())),
                 _ => e,
             })
         })?;
@@ -176,7 +181,7 @@ impl ParquetWriter {
                 let message = format!("Parquet has no form for values of type {}", field.data_type());
                 return Err(Error::data("type_not_supported", message)
                     .part(format!("column {:?}", field.name()))
-                    .hint("leave it out: --columns names those to keep"));
+                    .hint(Setting::Columns.does("can leave the column out")));
             }
             if stored.data_type() != field.data_type() {
                 let (name, from, to) = (field.name(), field.data_type(), stored.data_type());
@@ -184,7 +189,8 @@ impl ParquetWriter {
             }
             fields.push(stored);
         }
-        let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+        let given = schema;
+        let schema = Arc::new(Schema::new_with_metadata(fields, given.metadata().clone()));
         let dictionaries = (schema.fields().len() as u64).saturating_mul(EMPTY_DICTIONARY);
         let (compression, zstd) = match codec(compression, options.level)? {
             Compression::ZSTD(level) => (Compression::UNCOMPRESSED, Some(Zstd::new(level))),
@@ -198,13 +204,13 @@ impl ParquetWriter {
             .set_created_by(concat!("colkit version ", env!("CARGO_PKG_VERSION")).into());
         let group_bytes = usize::try_from(options.memory / 4).unwrap_or(usize::MAX);
         let state = WriterState::Waiting(Some(Box::new((SinkWriter::new(sink), properties, NewPages::new(zstd)))));
-        Ok(ParquetWriter { schema, state, rows: 0, group_bytes, threads: options.threads, notes })
+        Ok(ParquetWriter { given, schema, state, rows: 0, group_bytes, threads: options.threads, notes })
     }
 
     fn writing(&mut self, first: Option<&RecordBatch>) -> Result<&mut Writing> {
         if let WriterState::Waiting(waiting) = &mut self.state {
             let Some((sink, mut properties, new_pages)) = waiting.take().map(|b| *b) else {
-                return Err(Error::request("writer_failed", "the file could not be started"));
+                return Err(Error::internal("the file could not be started"));
             };
             for (field, array) in self.schema.fields().iter().zip(first.iter().flat_map(|b| b.columns())) {
                 if is_distinct(array)? {
@@ -223,7 +229,7 @@ impl ParquetWriter {
         }
         match &mut self.state {
             WriterState::Writing(writing) => Ok(writing),
-            WriterState::Waiting(_) => Err(Error::request("writer_failed", "the file could not be started")),
+            WriterState::Waiting(_) => Err(Error::internal("the file could not be started")),
         }
     }
 }
@@ -298,7 +304,7 @@ fn codec(compression: ParquetCompression, level: Option<u32>) -> Result<Compress
         }
         (_, Some(_)) => {
             return Err(Error::request("bad_level", "this compression has no levels")
-                .hint("zstd, gzip and brotli have (--compression)"));
+                .hint(Setting::Compression.does("can be zstd, gzip or brotli, which have levels")));
         }
         (ParquetCompression::None, None) => Compression::UNCOMPRESSED,
         (ParquetCompression::Snappy, None) => Compression::SNAPPY,
@@ -308,15 +314,18 @@ fn codec(compression: ParquetCompression, level: Option<u32>) -> Result<Compress
 
 /// What the writer refuses: the data, or the disk.
 fn refused(e: ParquetError) -> Error {
-    let class = match &e {
-        ParquetError::External(inner) if inner.is::<std::io::Error>() => Class::Io,
-        _ => Class::Data,
-    };
-    Error::new(class, if class == Class::Io { "io" } else { "parquet" }, e.to_string()).caused_by(e)
+    match e {
+        ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
+            Ok(io) => Error::from(*io),
+            Err(other) => Error::data("arrow_error", other.to_string()).caused_by(other),
+        },
+        e => Error::data("arrow_error", e.to_string()).caused_by(e),
+    }
 }
 
 impl TableWriter for ParquetWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        check_batch(&self.given, batch)?;
         let columns = batch.columns().iter().zip(self.schema.fields()).map(|(array, field)| {
             let same = array.data_type() == field.data_type();
             // A value that does not fit is an error, never a null.
@@ -324,7 +333,7 @@ impl TableWriter for ParquetWriter {
             if same {
                 return Ok(array.clone());
             }
-            check_values(array)?;
+            check_values(array).map_err(|e| Error::data("value_out_of_range", e.message()))?;
             Ok(cast_with_options(array, field.data_type(), &strict)?)
         });
         let batch = batch_of(&self.schema, columns.collect::<Result<Vec<_>>>()?, batch.num_rows())?;
@@ -347,7 +356,7 @@ impl TableWriter for ParquetWriter {
         let threads = self.threads;
         self.writing(None)?.end_group(threads)?;
         let WriterState::Writing(writing) = self.state else {
-            return Err(Error::request("writer_failed", "the file could not be started"));
+            return Err(Error::internal("the file could not be started"));
         };
         let sink = writing.finish()?;
         Ok(WriteSummary::new(self.rows, sink.commit()?, self.notes))

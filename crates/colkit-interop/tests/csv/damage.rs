@@ -73,7 +73,7 @@ fn a_file_that_changes_after_opening_gives_an_error() {
     assert_eq!(code(b"a,b\n1,x\n,yy\n3,z\n"), "bad_cell");
     assert_eq!(code(b"a,b\n1,x\n2yy\n3,z\n"), "csv_ragged");
     assert_eq!(code(b"a,b\n1,x\n\n\n\n\n3,z\n"), "row_count_mismatch");
-    assert_eq!(code(b"a,b\n1,x\n2,\xFF\n3,z\n"), "csv_encoding");
+    assert_eq!(code(b"a,b\n1,x\n2,\xFF\n3,z\n"), "bad_utf8");
 }
 
 #[test]

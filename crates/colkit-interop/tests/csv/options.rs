@@ -81,9 +81,9 @@ fn a_cell_that_does_not_fit_is_located() {
 fn types_for_unknown_columns_are_refused() {
     let error = read("a,b\n1,2\n", typed("a:int32,c:int32")).unwrap_err();
     assert_eq!(error.code(), "no_such_column");
-    assert!(error.hint_text().unwrap().contains("\"b\""), "{error}");
+    assert!(error.advice().unwrap().to_string().contains("\"b\""), "{error}");
     let options = CsvOptions { schema: vec![("a".into(), DataType::Binary)], ..CsvOptions::default() };
-    assert_eq!(read("a\n1\n", options).unwrap_err().code(), "type_not_supported");
+    assert_eq!(read("a\n1\n", options).unwrap_err().code(), "no_such_type");
 }
 
 #[test]

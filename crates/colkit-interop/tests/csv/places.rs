@@ -12,8 +12,8 @@ fn errors_name_line_column_and_byte() {
         (b"a,b\n1,2\r3,4\r", "csv_bare_cr", "line 2, column 2 (\"b\")", 7),
         (b"a,b\n\n1,2\n\"3\n\"\n", "csv_ragged", "line 4", 9),
         (b"a,b,a\n", "duplicate_name", "line 1, column 3", 4),
-        (b"a\nx\n\xE9\n", "csv_encoding", "line 3", 4),
-        (b"a\nx\n\xC3", "csv_encoding", "line 3", 4),
+        (b"a\nx\n\xE9\n", "bad_utf8", "line 3", 4),
+        (b"a\nx\n\xC3", "bad_utf8", "line 3", 4),
         (b"\xEF\xBB\xBF\na\n", "csv_no_header", "line 1", 3),
         (b"\"a\"x\n", "csv_quote", "line 1, column 1", 3),
     ];
@@ -29,7 +29,7 @@ fn errors_name_line_column_and_byte() {
 #[test]
 fn utf16_is_called_by_its_name() {
     let error = read(b"\xFF\xFEa\0\n\0", CsvOptions::default()).unwrap_err();
-    assert_eq!(error.code(), "csv_encoding");
+    assert_eq!(error.code(), "bad_utf8");
     assert!(error.to_string().contains("UTF-16"), "{error}");
 }
 

@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Int32Type};
 use arrow::record_batch::RecordBatch;
 use colkit_core::cells::Inference;
 use colkit_core::conformance::{self, Laws};
-use colkit_core::{Format, Nulls, StreamSink, Types, WriteOptions};
+use colkit_core::{Format, Nulls, Setting, StreamSink, Types, WriteOptions};
 use colkit_interop::{CsvFormat, CsvOptions, parse_schema};
 use std::sync::{Arc, Mutex};
 
@@ -71,7 +71,7 @@ fn other_types_are_written_as_people_read_them() {
     // Numbers, dates, timestamps and text are what CSV is made of; of the others the type would be lost.
     let error = written(&table, &WriteOptions::default()).unwrap_err();
     assert_eq!((error.code(), error.part_name()), ("type_not_supported", Some("column 4 (\"m\")")));
-    assert!(error.hint_text().unwrap().contains("--types lossy"), "{error}");
+    assert!(error.advice().unwrap().settings().eq([Setting::LossyTypes]), "{error}");
     assert!(written(&table.project(&[0, 1, 2, 4, 5, 6]).unwrap(), &WriteOptions::default()).is_ok());
     let lossy = WriteOptions { types: Types::Lossy, ..WriteOptions::default() };
     assert_eq!(
@@ -135,7 +135,7 @@ fn what_csv_cannot_hold_is_refused() {
     assert_eq!(written(&lists, &lossy).unwrap(), "l\n[1]\n");
     let one = || Arc::new(Int32Array::from(vec![1])) as ArrayRef;
     let twice = batch(vec![("a", one()), ("a", one())]);
-    assert_eq!(written(&twice, &WriteOptions::default()).unwrap_err().code(), "duplicate_name");
+    assert_eq!(written(&twice, &WriteOptions::default()).unwrap_err().code(), "duplicate_column");
     let rename = WriteOptions { rename_duplicates: true, ..WriteOptions::default() };
     assert_eq!(written(&twice, &rename).unwrap(), "a,a_2\n1,1\n");
     let nothing = RecordBatch::new_empty(Arc::new(arrow::datatypes::Schema::empty()));

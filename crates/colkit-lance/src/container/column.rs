@@ -76,7 +76,7 @@ impl ColumnMetadata {
     /// Items in all pages.
     pub fn length(&self) -> Result<u64> {
         let sum = self.pages.iter().try_fold(0u64, |sum, p| sum.checked_add(p.length));
-        sum.ok_or_else(|| Error::corrupt("value_out_of_range", "the pages hold more than 2^64 items"))
+        sum.ok_or_else(|| Error::corrupt("bad_number", "the pages hold more than 2^64 items"))
     }
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn inside(position: u64, length: u64, size: u64) -> Result<ByteRange>
             "block_out_of_range",
             format!("a buffer at {position} of {length} bytes ends beyond the file's {size} bytes"),
         )
-        .hint("the file may be cut off"));
+        .hint("bytes before the footer are missing, or its metadata is damaged"));
     }
     Ok(range)
 }

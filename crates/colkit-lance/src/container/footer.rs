@@ -116,7 +116,7 @@ impl Footer {
             )
             .at(size.saturating_sub(4))
             .part("footer")
-            .hint("the file is cut off, or is no Lance file"));
+            .hint("the file may be cut off, or is no Lance file"));
         }
         let version = Version::from_numbers(u16_at(bytes, 32)?, u16_at(bytes, 34)?)
             .map_err(|e| e.at(start + 32).part("footer"))?;

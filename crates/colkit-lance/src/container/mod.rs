@@ -155,7 +155,7 @@ impl Container {
         }
         let known = |i: &usize| {
             self.known_column(*i).cloned().ok_or_else(|| {
-                Error::corrupt("no_such_column", format!("column {i} of a file with {} columns", self.columns.len()))
+                Error::corrupt("missing_column", format!("column {i} of a file with {} columns", self.columns.len()))
             })
         };
         indices.iter().map(known).collect()

@@ -25,9 +25,9 @@ impl ColumnReader {
         let mut starts = vec![0u64];
         let mut at = 0u64;
         for page in &metadata.pages {
-            at = at.checked_add(page.length).ok_or_else(|| {
-                Error::corrupt("value_out_of_range", "the pages of the column hold more than 2^64 items")
-            })?;
+            at = at
+                .checked_add(page.length)
+                .ok_or_else(|| Error::corrupt("bad_number", "the pages of the column hold more than 2^64 items"))?;
             starts.push(at);
         }
         let mut pages = Vec::new();

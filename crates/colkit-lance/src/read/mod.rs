@@ -202,5 +202,5 @@ impl LanceFile {
 }
 
 fn no_such_column(column: usize) -> Error {
-    Error::corrupt("no_such_column", format!("the schema needs a column {column} that the file does not have"))
+    Error::corrupt("missing_column", format!("the schema needs a column {column} that the file does not have"))
 }

@@ -198,5 +198,5 @@ pub(super) fn cheapest<'a>(codecs: Vec<Box<dyn Codec + 'a>>, count: usize, choic
             best = Some(Found { codec, bytes, cost });
         }
     }
-    best.ok_or_else(|| Error::data("bad_values", "no encoding for these values"))
+    best.ok_or_else(|| Error::internal("no encoding for these values"))
 }

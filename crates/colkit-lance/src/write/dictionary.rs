@@ -147,7 +147,7 @@ pub(super) fn of_texts(texts: &Variable, terms: Terms) -> Option<Indexed> {
 /// The indices and values of a dictionary array.
 pub(super) fn of_array(array: &ArrayRef) -> Result<Indexed> {
     let parts = array.as_any_dictionary_opt();
-    let parts = parts.ok_or_else(|| Error::data("bad_values", "a dictionary column without a dictionary"))?;
+    let parts = parts.ok_or_else(|| Error::internal("a dictionary column without a dictionary"))?;
     let keys: ArrayRef = arrow::array::make_array(parts.keys().to_data());
     let indices = Fixed::of(&keys)?;
     // Some readers look up what is null, too, so there is always something to be found.

@@ -122,7 +122,7 @@ struct Layer<'a> {
 }
 
 fn list_offsets(array: &ArrayRef) -> Result<Option<Vec<usize>>> {
-    let at = |n: i64| usize::try_from(n).map_err(|_| Error::data("bad_values", "a list that begins before its items"));
+    let at = |n: i64| usize::try_from(n).map_err(|_| Error::internal("a list that begins before its items"));
     Ok(Some(match array.data_type() {
         DataType::List(_) => {
             array.as_list::<i32>().value_offsets().iter().map(|o| at((*o).into())).collect::<Result<_>>()?
@@ -253,7 +253,7 @@ impl Entries {
 pub(super) fn shred(path: &[Step]) -> Result<Shredded> {
     let layers = layers(path)?;
     let Some((top, leaf)) = layers.first().zip(layers.last()) else {
-        return Err(Error::data("bad_values", "a column without arrays"));
+        return Err(Error::internal("a column without arrays"));
     };
     let max_rep = layers.iter().map(|l| l.rep).max().unwrap_or(0);
     let max_def = layers.iter().map(|l| l.null_level.max(l.empty_level)).max().unwrap_or(0);

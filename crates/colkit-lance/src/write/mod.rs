@@ -276,7 +276,7 @@ fn array_bytes(array: &ArrayRef) -> u64 {
 impl TableWriter for LanceWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         if batch.schema().fields() != self.given.fields() {
-            return Err(Error::request("wrong_schema", "a batch with another schema than the writer was made for"));
+            return Err(Error::data("schema_mismatch", "a batch with another schema than the writer was made for"));
         }
         let rows = batch.num_rows();
         if rows == 0 {

@@ -43,7 +43,7 @@ pub(super) fn encode(
         return empty_struct(top, pages);
     }
     let Some(path) = paths(field, top).into_iter().nth(leaf) else {
-        return Err(Error::data("bad_values", "an array without the fields of its schema"));
+        return Err(Error::internal("an array without the fields of its schema"));
     };
     let shredded = shred(&path)?;
     // Below a fixed-size list of structs a row counts as often as the list has items.
@@ -64,7 +64,7 @@ pub(super) fn encode(
 /// Encodes leaf number `leaf`, whose values lie outside of the page.
 pub(super) fn encode_blobs(field: &Field, top: &ArrayRef, leaf: usize, pages: &mut Vec<PageBytes>) -> Result<()> {
     let Some(path) = paths(field, top).into_iter().nth(leaf) else {
-        return Err(Error::data("bad_values", "an array without the fields of its schema"));
+        return Err(Error::internal("an array without the fields of its schema"));
     };
     let shredded = shred(&path)?;
     let rows = top.len() as u64;
@@ -80,8 +80,8 @@ pub(super) fn describe_blobs(places: &[(u64, u64)], blobs: &Blobs, version: Vers
     let plain = Shredded::plain(blobs.values.clone());
     let chunking = Chunking { most_values: 4096, plain: 8 << 10, general: 8 << 10, large: version == Version::V2_2 };
     let found = mini_block::encode(&plain, &Packed(&records), places.len(), None, chunking)?;
-    let (layout, buffers) = found.ok_or_else(|| Error::data("bad_values", "descriptions that do not fit"))?;
-    let inner = PageLayout::decode(layout.as_slice()).map_err(|e| Error::data("bad_values", e.to_string()))?;
+    let (layout, buffers) = found.ok_or_else(|| Error::internal("descriptions that do not fit"))?;
+    let inner = PageLayout::decode(layout.as_slice()).map_err(|e| Error::internal(e.to_string()))?;
     let blob = BlobLayout { inner_layout: Some(Box::new(inner)), layers: blobs.layers.clone() };
     Ok((PageLayout { layout: Some(Layout::Blob(Box::new(blob))) }.encode_to_vec(), buffers))
 }

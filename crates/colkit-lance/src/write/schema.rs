@@ -9,7 +9,7 @@ use crate::schema::messages::{Field as FieldMessage, FileDescriptor, Schema as S
 use crate::schema::{is_packed, leaf_type};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, FieldRef, Schema, TimeUnit};
 use bytes::Bytes;
-use colkit_core::{Error, Result, Types};
+use colkit_core::{Error, Result, Setting, Types};
 use prost::Message;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ fn needs_2_2(data_type: &DataType, nesting: &Nesting) -> Result<()> {
     match nesting.version {
         Version::V2_2 | Version::V2_3 => Ok(()),
         Version::V2_0 | Version::V2_1 => {
-            Err(refused(data_type, "this type needs file version 2.2").hint("ask for it with --lance-version 2.2"))
+            Err(refused(data_type, "this type needs file version 2.2").hint(Setting::Lance22.does("asks for it")))
         }
     }
 }

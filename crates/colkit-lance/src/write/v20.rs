@@ -27,7 +27,7 @@ use arrow::array::{Array, ArrayRef, AsArray, UInt64Array, new_null_array};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::compute::{concat, take};
 use arrow::datatypes::{DataType, Field};
-use colkit_core::{Error, Result};
+use colkit_core::{Error, Result, Setting};
 use prost::Message;
 
 /// Encodes rows of a field: a page for each of its columns, added to those that are there.
@@ -93,7 +93,7 @@ impl Walk<'_> {
     fn field(&mut self, field: &Field, array: &ArrayRef) -> Result<()> {
         let rows = array.len() as u64;
         let Some(choice) = self.choices.get(self.next).copied() else {
-            return Err(Error::data("bad_values", "an array without the fields of its schema"));
+            return Err(Error::internal("an array without the fields of its schema"));
         };
         match field.data_type() {
             DataType::Struct(_) if is_packed(field.metadata()) => {
@@ -139,8 +139,7 @@ impl Walk<'_> {
     }
 
     fn list(&mut self, item: &Field, values: &ArrayRef, offsets: &[i64], nulls: Option<&NullBuffer>) -> Result<()> {
-        let at =
-            |n: i64| usize::try_from(n).map_err(|_| Error::data("bad_values", "a list that begins before its items"));
+        let at = |n: i64| usize::try_from(n).map_err(|_| Error::internal("a list that begins before its items"));
         let mut ends = Vec::with_capacity(offsets.len());
         let mut kept: Vec<(usize, usize)> = Vec::new();
         let mut total = 0u64;
@@ -178,8 +177,7 @@ impl Walk<'_> {
 }
 
 fn null_struct() -> Error {
-    Error::data("type_not_supported", "file version 2.0 has no null structs")
-        .hint("version 2.1 has: --lance-version 2.1")
+    Error::data("type_not_supported", "file version 2.0 has no null structs").hint(Setting::Lance21.does("has them"))
 }
 
 /// A page on its way to bytes.
@@ -339,7 +337,7 @@ impl TreePage {
             values = concat(&[&values, &new_null_array(values.data_type(), 1)])?;
         }
         let DataType::Dictionary(key_type, _) = array.data_type() else {
-            return Err(Error::data("bad_values", "a dictionary column without a dictionary"));
+            return Err(Error::internal("a dictionary column without a dictionary"));
         };
         let width = key_type.primitive_width().unwrap_or(4);
         let most = 1u128 << (width * 8 - usize::from(key_type.is_signed_integer()));

@@ -24,7 +24,7 @@ fn a_file_nobody_knows_gets_the_error_of_the_format_its_name_promises() {
         assert!(!error.message().contains("no known format"), "{error}");
         assert_eq!(error.file_name(), Some(name.as_str()), "{error}");
         let error = OpenOptions::new().open_input(&input("bad.bin", vec![0xEE; 300])).err().unwrap();
-        assert_eq!((error.code(), error.file_name()), ("bad_magic", Some("bad.bin")));
+        assert_eq!((error.code(), error.file_name()), ("unknown_format", Some("bad.bin")));
     }
 }
 

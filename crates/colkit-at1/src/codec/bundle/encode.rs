@@ -45,7 +45,7 @@ pub fn pack(
     let listed =
         |file: &&BundleFile| Listed { name: file.name.clone(), size: None, crc32: None, attributes: file.attributes };
     let mut manifest = Manifest { files: files.iter().map(listed).collect(), folders };
-    manifest.check().map_err(|(code, message)| Error::request(code, message))?;
+    manifest.check().map_err(|(_, message)| Error::request("bad_entry_name", message))?;
     let (mut summaries, mut stored) = (Vec::new(), Vec::new());
     for (BundleFile { name, source, .. }, listed) in files.iter().zip(&mut manifest.files) {
         let named = |e: Error| e.file(name.clone());

@@ -1,0 +1,253 @@
+//! Every error code, once: its class, what it means and what to do about it.
+//!
+//! `docs/errors.md` is made of this list, and the tests compare it with the sources: a code that is used is listed, a
+//! listed one is used, and with the class given here. What to do is empty where the class says it all
+//! ([`Class::remedy`]).
+
+use crate::Class::{self, Corrupt, Data, Internal, Io, Limit, Request, Unsupported};
+
+/// An error code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// What [`Error::code`](crate::Error::code) returns.
+    pub name: &'static str,
+    /// The class that all errors with this code have.
+    pub class: Class,
+    /// What has happened.
+    pub meaning: &'static str,
+    /// What to do about it, if there is more to say than for the whole class.
+    pub remedy: &'static str,
+}
+
+const fn code(class: Class, name: &'static str, meaning: &'static str, remedy: &'static str) -> Code {
+    Code { name, class, meaning, remedy }
+}
+
+/// The entry of a code.
+pub fn find(name: &str) -> Option<&'static Code> {
+    ALL.iter().find(|code| code.name == name)
+}
+
+impl Class {
+    /// What errors of this class say.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Request => "The request is wrong: an unknown column, an impossible range, a bad option.",
+            Data => "The data cannot be written or converted as asked.",
+            Corrupt => "The file breaks the rules of its format.",
+            Unsupported => "The file, or what is asked, may be valid but is not supported by this version.",
+            Limit => "It would take more than a limit allows.",
+            Io => "The operating system or an object store failed.",
+            Internal => "A bug in colkit.",
+        }
+    }
+
+    /// What to do about errors of this class.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Request => "Correct the request.",
+            Data => "Use the setting that the hint names, change the data, or write another format.",
+            Corrupt => {
+                "Get another copy of the file, or write it again. `verify` lists what is damaged; columns and row \
+                 groups that are not can still be read."
+            }
+            Unsupported => "Write the file with other settings, or use a newer version of colkit.",
+            Limit => "Raise the limit that the hint names if you trust the file, or ask for less.",
+            Io => "Repair the cause and try again.",
+            Internal => "Report it, with the message, the request and, if possible, the file.",
+        }
+    }
+}
+
+/// All codes, by class and name.
+#[rustfmt::skip]
+pub const ALL: &[Code] = &[
+    code(Request, "already_there", "A file or object of that name exists.", "Choose another name, or allow overwriting."),
+    code(Request, "ambiguous_column", "Several columns have that name.", "Name the column by its position."),
+    code(Request, "bad_column_types", "The list of column types cannot be read.", "Write `name:type`, separated by commas."),
+    code(Request, "bad_columns", "The list of columns cannot be read.", ""),
+    code(Request, "bad_command", "The SQL shell has no such command, or it takes other words.", "`.help` lists the commands."),
+    code(Request, "bad_compression", "The format cannot be compressed that way.", ""),
+    code(Request, "bad_delimiter", "That character cannot separate cells.", ""),
+    code(Request, "bad_entry_name", "A bundle cannot hold an entry of that name: absolute, not UTF-8, or there twice.", ""),
+    code(Request, "bad_key", "Rows cannot be matched by that key.", ""),
+    code(Request, "bad_level", "The compression has no such level.", ""),
+    code(Request, "bad_predicate", "The condition cannot be parsed.", ""),
+    code(Request, "bad_rows", "The rows are not a number or range that can be used.", "Write `10..20`, `10..`, `..20` or `7`, counted from 0."),
+    code(Request, "bad_sql", "The SQL cannot be parsed or planned.", ""),
+    code(Request, "bad_table", "A table is not given as `NAME=PATH`.", ""),
+    code(Request, "bad_url", "The URL does not name an object of a store.", "Name objects like `s3://bucket/folder/file.lance`."),
+    code(Request, "blocked_name", "Something is in the way of an entry that is to be restored.", "Move it away, or restore to another folder."),
+    code(Request, "conflicting_options", "Two options exclude one another.", ""),
+    code(Request, "copy_inside", "`COPY` is inside of another statement.", "Run it as a statement of its own."),
+    code(Request, "is_a_bundle", "The file is a bundle of several files; one was expected.", "Name an entry, or a folder to restore to."),
+    code(Request, "is_a_folder", "A folder is where a file was expected.", ""),
+    code(Request, "is_a_socket", "A socket cannot be written to like a file.", ""),
+    code(Request, "no_format_named", "The name of the output does not say its format.", "Name the format."),
+    code(Request, "no_input", "There is nothing to read.", ""),
+    code(Request, "no_output_named", "The output has no name, and none can be made up.", ""),
+    code(Request, "no_such_column", "The table has no such column.", ""),
+    code(Request, "no_such_entry", "The bundle has no such entry.", ""),
+    code(Request, "no_such_format", "There is no format of that name or extension.", ""),
+    code(Request, "no_such_rows", "The table has fewer rows.", "Rows are counted from 0."),
+    code(Request, "no_such_type", "There is no such type, or the format cannot be read as it.", ""),
+    code(Request, "no_such_verb", "The command has no such verb.", ""),
+    code(Request, "no_terminal", "The SQL shell cannot use the terminal.", "Give the query as an argument."),
+    code(Request, "not_a_bundle", "The file is not a bundle, so it has no entries.", ""),
+    code(Request, "not_a_file_name", "That is not the name of a file or object.", ""),
+    code(Request, "option_of_another_format", "The format written does not have that option.", ""),
+    code(Request, "output_is_input", "The file to write is also read.", "Write to another name and rename it afterwards."),
+    code(Request, "stdin_twice", "Standard input can be read only once.", ""),
+    code(Request, "type_mismatch", "A column cannot be compared with that value.", "Put text in quotes."),
+    code(Request, "usage", "The arguments of the command are wrong.", "`--help` lists them."),
+
+    code(Data, "arrow_error", "The Arrow or Parquet library refused the data.", ""),
+    code(Data, "bad_cell", "A cell of a text file does not fit the type of its column.", "Give the column another type."),
+    code(Data, "bad_encoding_key", "Field metadata asks for a Lance encoding that does not exist.", ""),
+    code(Data, "column_too_large", "A column has more bytes than the format can store.", "Split the table."),
+    code(Data, "duplicate_column", "Two columns to be written have the same name.", "Allow renaming, or rename one."),
+    code(Data, "line_too_long", "A line is too long for AT-1's codecs.", ""),
+    code(Data, "metadata_not_supported", "The format cannot carry the schema's metadata.", ""),
+    code(Data, "name_not_supported", "The format cannot store a column of that name.", "Rename the column."),
+    code(Data, "no_columns", "There are no columns, and the format needs one.", ""),
+    code(Data, "not_exact", "The packed file does not restore to its original, which may have changed meanwhile.", "Pack it again."),
+    code(Data, "not_kept", "A bundle cannot keep everything about these files, such as links.", ""),
+    code(Data, "not_text", "The input is not a text that a codec can take apart.", ""),
+    code(Data, "null_not_supported", "A null is to be written, and the format has none.", ""),
+    code(Data, "query_failed", "A query failed while it ran.", ""),
+    code(Data, "row_too_large", "A row has more than a page of the format can hold.", ""),
+    code(Data, "schema_mismatch", "A batch has other columns than the table it is written to.", ""),
+    code(Data, "schemas_differ", "The inputs do not have the same columns.", ""),
+    code(Data, "too_irregular", "The text does not suit the codec that was asked for.", "Let the codec be chosen."),
+    code(Data, "too_many_columns", "There are more columns than the format can store.", ""),
+    code(Data, "too_many_rows", "There are more rows than the format can store.", "Split the table."),
+    code(Data, "type_not_supported", "The format cannot store values of that type.", ""),
+    code(Data, "value_out_of_range", "A value has no form in the type that it is to be written as.", ""),
+    code(Data, "value_too_large", "A value has more bytes than the format can store.", ""),
+
+    code(Corrupt, "bad_backend", "AT-1: the compression of a payload is unknown or is not what it claims.", ""),
+    code(Corrupt, "bad_bit_width", "Lance: a number of bits that values cannot have.", ""),
+    code(Corrupt, "bad_block", "Lance: a block holds another number of values than it should.", ""),
+    code(Corrupt, "bad_block_tag", "AT-1: a block of unknown kind.", ""),
+    code(Corrupt, "bad_bool", "A boolean is neither 0 nor 1.", ""),
+    code(Corrupt, "bad_chunk", "Lance: a chunk contradicts its page.", ""),
+    code(Corrupt, "bad_codec", "AT-1: the codec does not go with the kind of container.", ""),
+    code(Corrupt, "bad_column_count", "The number of columns is impossible.", ""),
+    code(Corrupt, "bad_column_type", "AT-1: the type of a column is unknown.", ""),
+    code(Corrupt, "bad_compressed_data", "Compressed data does not decompress.", ""),
+    code(Corrupt, "bad_count", "AT-1: a count that cannot be right.", ""),
+    code(Corrupt, "bad_encoding", "Lance: the description of an encoding is incomplete or contradicts itself.", ""),
+    code(Corrupt, "bad_flag", "AT-1: a flag is neither 0 nor 1.", ""),
+    code(Corrupt, "bad_footer", "The footer cannot be read.", ""),
+    code(Corrupt, "bad_frame", "AT-1: a frame of unknown kind or impossible length.", ""),
+    code(Corrupt, "bad_index", "AT-1: a reference to something that is not there.", ""),
+    code(Corrupt, "bad_json", "A line is not one JSON object.", ""),
+    code(Corrupt, "bad_layout", "The parts of the file do not cover it exactly once.", ""),
+    code(Corrupt, "bad_levels", "Lance: definition or repetition levels contradict the page.", ""),
+    code(Corrupt, "bad_magic", "The magic bytes of the format are missing.", "The file may be cut off, or of another format."),
+    code(Corrupt, "bad_manifest", "The manifest of a bundle cannot be read.", ""),
+    code(Corrupt, "bad_message", "Arrow IPC: a message cannot be read.", ""),
+    code(Corrupt, "bad_metadata", "Lance: metadata cannot be read.", ""),
+    code(Corrupt, "bad_name", "A name is empty, too long or not UTF-8.", ""),
+    code(Corrupt, "bad_number", "A number is beyond the range of its type.", ""),
+    code(Corrupt, "bad_offsets", "Offsets do not ascend or lie outside of their data.", ""),
+    code(Corrupt, "bad_page_index", "Parquet: the page index contradicts the footer.", ""),
+    code(Corrupt, "bad_row_count", "The number of rows is impossible.", ""),
+    code(Corrupt, "bad_scale", "AT-1: a decimal with too many digits after the point.", ""),
+    code(Corrupt, "bad_schema", "Lance: the schema is incomplete or contradicts itself.", ""),
+    code(Corrupt, "bad_section_offset", "The sections of the file are not where they must be.", ""),
+    code(Corrupt, "bad_statistics", "Lance: statistics contradict the values.", "Conditions may miss rows: write the file again."),
+    code(Corrupt, "bad_string_length", "A text is longer than the data that holds it.", ""),
+    code(Corrupt, "bad_symbol_table", "Lance: an FSST symbol table cannot be read.", ""),
+    code(Corrupt, "bad_time", "AT-1: a time outside of the years 1000 to 9999.", ""),
+    code(Corrupt, "bad_token", "AT-1: an unknown token in a JSON document.", ""),
+    code(Corrupt, "bad_trailer", "AT-1: the mark of the trailer is damaged.", ""),
+    code(Corrupt, "bad_transform", "AT-1: an unknown transform of pixels.", ""),
+    code(Corrupt, "bad_utf8", "Text is not UTF-8.", "Convert text files first, for example with `iconv -f LATIN1 -t UTF-8`."),
+    code(Corrupt, "bad_values", "Lance: values contradict their encoding.", ""),
+    code(Corrupt, "bad_varint", "AT-1: a number does not fit 64 bits.", ""),
+    code(Corrupt, "bad_width", "AT-1: values of an impossible width.", ""),
+    code(Corrupt, "block_out_of_range", "A part of the file lies outside of it.", "The file may be cut off."),
+    code(Corrupt, "block_overlap", "Two parts of the file claim the same bytes.", ""),
+    code(Corrupt, "buffer_too_short", "Lance: a buffer is too short for its values.", ""),
+    code(Corrupt, "bytes_left_over", "There are bytes after the end of a structure.", ""),
+    code(Corrupt, "cell_not_a_number", "AT-1: a cell of a column of numbers is not one.", "Unpack the file to see its text."),
+    code(Corrupt, "cells_used_up", "AT-1: a stream has fewer cells than the others need.", ""),
+    code(Corrupt, "checksum_mismatch", "Bytes do not have the checksum that the file carries for them.", ""),
+    code(Corrupt, "chunk_too_long", "AT-1: a column chunk of 4 GiB or more.", ""),
+    code(Corrupt, "column_count_mismatch", "Parquet: a row group has another number of columns than the schema.", ""),
+    code(Corrupt, "csv_bare_cr", "CSV: a carriage return without a line feed.", ""),
+    code(Corrupt, "csv_no_header", "CSV: the first line with the names of the columns is missing.", "Read the file as one without a header."),
+    code(Corrupt, "csv_quote", "CSV: a quote is never closed, or text follows a closing one.", ""),
+    code(Corrupt, "csv_ragged", "CSV: a record has more or fewer cells than there are columns.", ""),
+    code(Corrupt, "decoder_failed", "The Arrow or Parquet decoder refused the bytes.", ""),
+    code(Corrupt, "duplicate_name", "Two columns, members of an object or entries of a bundle have the same name.", "Rename one."),
+    code(Corrupt, "duplicate_stream", "AT-1: two streams have the same name.", ""),
+    code(Corrupt, "length_mismatch", "A block decompresses to another length than the header says.", ""),
+    code(Corrupt, "missing_column", "Lance: the schema needs a column that the file does not have.", ""),
+    code(Corrupt, "nested_bundle", "A bundle inside of a bundle.", ""),
+    code(Corrupt, "nesting", "AT-1: a JSON document is nested too deeply.", ""),
+    code(Corrupt, "no_rows", "NDJSON: there is no object, so the columns are unknown.", ""),
+    code(Corrupt, "no_such_buffer", "Lance: a page refers to a buffer that is not there.", ""),
+    code(Corrupt, "no_such_page", "Lance: a column refers to a page that is not there.", ""),
+    code(Corrupt, "only_empty_objects", "NDJSON: every object is empty, so there are no columns.", ""),
+    code(Corrupt, "row_count_mismatch", "Parts of the file disagree about the number of rows.", ""),
+    code(Corrupt, "size_impossible", "A block cannot decompress to the length that the header says.", ""),
+    code(Corrupt, "size_mismatch", "A column's length does not go with its number of rows.", ""),
+    code(Corrupt, "trailer_missing", "AT-1: the SHA-256 at the end is missing and was required.", "The file may be cut off."),
+    code(Corrupt, "truncated", "The file, or a part of it, ends too early.", "The file may be cut off."),
+    code(Corrupt, "unsafe_name", "An entry of a bundle would be restored outside of its folder.", "Nothing was written. Do not trust the file."),
+    code(Corrupt, "wrong_encoding", "Lance: values are encoded as another type than the column's.", ""),
+    code(Corrupt, "zone_map_mismatch", "AT-1: a zone map contradicts the values.", ""),
+
+    code(Unsupported, "bad_reserved", "A field that must be zero in this version is not.", ""),
+    code(Unsupported, "big_endian", "The file has its most significant bytes first.", ""),
+    code(Unsupported, "encrypted", "Parquet: the file is encrypted.", "Decrypt it with the program that wrote it."),
+    code(Unsupported, "image_codec", "AT-1: an image codec that was never published.", "Restore it with the program that wrote it."),
+    code(Unsupported, "message_kind", "Arrow IPC: a message of unknown kind.", ""),
+    code(Unsupported, "no_schema", "Lance: the file has no schema, so the types of its columns are unknown.", ""),
+    code(Unsupported, "no_table_view", "AT-1: what is packed has no rows.", "Unpack the file instead."),
+    code(Unsupported, "not_implemented", "The decoder or the query engine cannot do that yet.", ""),
+    code(Unsupported, "other_file", "Parquet: the data lies in another file.", ""),
+    code(Unsupported, "timestamp_out_of_range", "Parquet: an INT96 timestamp outside of the years 1677 to 2262.", "Write timestamps in microseconds."),
+    code(Unsupported, "unknown_codec", "AT-1: a codec of an unknown number.", ""),
+    code(Unsupported, "unknown_compression", "Arrow IPC: an unknown compression.", ""),
+    code(Unsupported, "unknown_encoding", "Lance: an unknown encoding.", "Other columns can be read."),
+    code(Unsupported, "unknown_format", "The file is empty or of no known format.", "Name the format if it is a text file."),
+    code(Unsupported, "unknown_type", "A column of a type that this version does not know.", ""),
+    code(Unsupported, "unknown_version", "The file has a version of its format that is not known.", ""),
+
+    code(Limit, "limit_exceeded", "Memory, columns, the length of a value or another bounded quantity would exceed its limit.", ""),
+    code(Limit, "query_too_large", "The text of a query is too long or too deeply nested.", "Use `IN (...)` or `VALUES`, or several queries."),
+
+    code(Io, "disk_full", "The disk or the quota is full.", "Free some space. Nothing was written under the target's name."),
+    code(Io, "io", "The operating system reported an error.", ""),
+    code(Io, "not_allowed", "Permission was denied, or a store wants other credentials.", ""),
+    code(Io, "not_found", "There is no such file or object.", ""),
+    code(Io, "not_possible", "This kind of store cannot do that.", ""),
+    code(Io, "object_changed", "The object was replaced while it was read.", "Read it again."),
+    code(Io, "object_store", "The store or the network failed.", "Try again."),
+    code(Io, "short_read", "The file is shorter than it was when it was opened.", "Read it again when nobody writes to it."),
+    code(Io, "target_changed", "Somebody else wrote to the target meanwhile.", ""),
+    code(Io, "timed_out", "The store did not answer in time.", "Try again, or allow more time."),
+    code(Io, "too_many_links", "Symbolic links lead in a circle.", ""),
+
+    code(Internal, "internal_error", "Something happened that cannot happen.", ""),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_sorted_and_unique() {
+        let place = |code: &Code| (Class::ALL.iter().position(|class| *class == code.class), code.name);
+        for pair in ALL.windows(2) {
+            assert!(place(&pair[0]) < place(&pair[1]), "{} before {}", pair[0].name, pair[1].name);
+        }
+        let mut names: Vec<&str> = ALL.iter().map(|code| code.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len(), "a code with two classes");
+    }
+}
