@@ -139,7 +139,8 @@ $(VENV)-bench/ready: bench/requirements.txt
 PROFILE ?= dist
 dist:
 	$(CARGO) build --locked --profile $(PROFILE) -p colkit-cli --bin colkit
-	dist/archive.sh $(abspath $(TARGET))/archive $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/colkit
+	$(CARGO) build --locked --profile $(PROFILE) -p colkit-cli --features sql --bin colkit-sql
+	dist/archive.sh $(abspath $(TARGET))/archive $(addprefix $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/,colkit colkit-sql)
 
 package:
 	$(CARGO) package --workspace --exclude colkit-test-servers --no-verify --allow-dirty
