@@ -323,9 +323,10 @@ mod tests {
         }
     }
 
+    include!("../tests/main/kinds.rs");
+
     #[test]
     fn streamed_columns_are_refused_for_the_same_reason() {
-        include!("../tests/main/kinds.rs");
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/malformed/manifest.json");
         let manifest: serde_json::Value = serde_json::from_slice(&std::fs::read(manifest).unwrap()).unwrap();
         for (name, format, bytes) in files("malformed") {
