@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(super) fn open(options: CsvOptions, size: u64, limits: Limits) -> Boxed<Arc<dyn Table>> {
     coroutine(move |io| async move {
         let dialect = options.dialect(&limits)?;
-        let mut pass = Pass::start(io, size, options.pieces, &limits, "csv_encoding").await?;
+        let mut pass = Pass::start(io, size, options.pieces, &limits).await?;
         let names = pass.header(|text, at_end| names(text, at_end, &dialect, &options, &limits)).await?;
         let columns = given_types(names, &options)?;
         let mut survey = Survey { columns, dialect, inference: options.inference, block: Block::default() };

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Opens a file of `size` bytes.
 pub(super) fn open(options: NdjsonOptions, size: u64, limits: Limits) -> Boxed<Arc<dyn Table>> {
     coroutine(move |io| async move {
-        let pass = Pass::start(io, size, options.pieces, &limits, "json_encoding").await?;
+        let pass = Pass::start(io, size, options.pieces, &limits).await?;
         let mut survey = Survey {
             members: Members::default(),
             shapes: Shapes::new(&limits),

@@ -31,15 +31,9 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
-    /// Starts after the byte order mark, if there is one. `encoding_code` is that of the error for text that is not UTF-8.
-    pub async fn start(
-        io: Io,
-        size: u64,
-        pieces: Pieces,
-        limits: &Limits,
-        encoding_code: &'static str,
-    ) -> Result<Self> {
-        let mut window = Window::new(size, pieces.chunk.min(limits.memory / 8), encoding_code);
+    /// Starts after the byte order mark, if there is one.
+    pub async fn start(io: Io, size: u64, pieces: Pieces, limits: &Limits) -> Result<Self> {
+        let mut window = Window::new(size, pieces.chunk.min(limits.memory / 8));
         while window.excerpt().bytes.len() < BYTE_ORDER_MARK.len() && !window.at_end() {
             window.grow(&io).await?;
         }

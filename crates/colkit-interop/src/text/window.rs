@@ -21,14 +21,12 @@ pub(super) struct Window {
     line: u64,
     size: u64,
     chunk: u64,
-    /// The code of the error for bytes that are not UTF-8.
-    encoding_code: &'static str,
 }
 
 impl Window {
-    pub fn new(size: u64, chunk: u64, encoding_code: &'static str) -> Self {
+    pub fn new(size: u64, chunk: u64) -> Self {
         let chunk = chunk.clamp(1, GROWTH);
-        Window { bytes: Vec::new(), used: 0, valid: 0, offset: 0, line: 1, size, chunk, encoding_code }
+        Window { bytes: Vec::new(), used: 0, valid: 0, offset: 0, line: 1, size, chunk }
     }
 
     /// Fetches the bytes that follow.
@@ -61,7 +59,7 @@ impl Window {
             (format!("byte {found:#04x} is not UTF-8 here"), "if the file is Latin-1: iconv -f LATIN1 -t UTF-8")
         };
         let line = self.excerpt().line_of(self.valid);
-        Err(Error::corrupt(self.encoding_code, message)
+        Err(Error::corrupt("bad_utf8", message)
             .at(self.offset + self.valid as u64)
             .part(format!("line {line}"))
             .hint(hint))
