@@ -1,6 +1,6 @@
 //! The AT-1 format (`.at1`): text kept smaller than xz keeps it, restored byte for byte, queried while packed.
 //!
-//! [`restore`] gives the original bytes back, whatever the codec; [`Bundle`] and [`restore_entries`] do so for bundles.
+//! [`restore()`] gives the original bytes back, whatever the codec; [`Bundle`] and [`restore_entries`] do so for bundles.
 //! `pack` makes such a file of any file, never larger than xz would and always exact; `pack_bundle` of several.
 //! [`At1`] shows the same files as tables: [`colkit_core::TableFile`] reads them by row group and column.
 //!
