@@ -13,9 +13,30 @@ use crate::cursor::split_uv;
 use crate::output::Output;
 use bytes::Bytes;
 use colkit_core::{Error, Result, memory};
-use liblzma::stream::{Action, Status, Stream as Xz};
-use std::cell::RefCell;
-use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, find_frame_compressed_size, get_frame_content_size};
+
+#[cfg(not(all(feature = "xz", feature = "zstd")))]
+#[cfg_attr(feature = "pure", allow(dead_code, reason = "then there is a decompressor"))]
+mod absent;
+#[cfg(feature = "pure")]
+#[cfg_attr(all(feature = "xz", feature = "zstd"), allow(dead_code, reason = "then only tests use it"))]
+mod pure;
+#[cfg(feature = "xz")]
+mod xz;
+#[cfg(feature = "zstd")]
+mod zstd;
+
+#[cfg(not(any(feature = "xz", feature = "pure")))]
+use absent as unxz;
+#[cfg(not(any(feature = "zstd", feature = "pure")))]
+use absent as unzstd;
+#[cfg(all(feature = "pure", not(feature = "xz")))]
+use pure::xz as unxz;
+#[cfg(all(feature = "pure", not(feature = "zstd")))]
+use pure::zstd as unzstd;
+#[cfg(feature = "xz")]
+use xz as unxz;
+#[cfg(feature = "zstd")]
+use zstd as unzstd;
 
 /// How a stream starts that is packed with xz.
 pub const XZ_MAGIC: [u8; 6] = [0xFD, b'7', b'z', b'X', b'Z', 0x00];
@@ -24,9 +45,11 @@ const XZ_FOOTER: usize = 12;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 /// Memory that one xz decoder may use: four times the largest dictionary of the usual presets.
+#[cfg(any(feature = "xz", feature = "pure"))]
 const XZ_MEMORY: u64 = 256 << 20;
 /// Largest zstd window, as a power of two: 128 MiB.
-const ZSTD_WINDOW: u32 = 27;
+#[cfg(any(feature = "zstd", feature = "pure"))]
+const ZSTD_WINDOW_LOG: u32 = 27;
 /// No zstd frame unpacks to more than this many times its length (a block of 4 bytes may stand for 128 KiB).
 const ZSTD_EXPANSION: u64 = 32 << 10;
 
@@ -53,6 +76,7 @@ impl Backend {
     }
 
     /// Its number.
+    #[cfg(feature = "write")]
     pub fn id(self) -> u8 {
         match self {
             Backend::Xz => 0,
@@ -86,8 +110,8 @@ impl Backend {
             return Err(too_large(size, limit));
         }
         match self {
-            Backend::Xz => unpack_xz(packed, size).map(Bytes::from),
-            Backend::Zstd => unpack_zstd(packed, size).map(Bytes::from),
+            Backend::Xz => unxz::unpack(packed, size).map(Bytes::from),
+            Backend::Zstd => unzstd::unpack(packed, size).map(Bytes::from),
             Backend::Stored => Ok(packed.clone()),
         }
     }
@@ -130,208 +154,86 @@ fn xz_raw_size(packed: &[u8]) -> Result<u64> {
     Ok(total)
 }
 
-fn unpack_xz(packed: &[u8], size: u64) -> Result<Vec<u8>> {
-    // The claim may be a lie: reserve what such a length can plausibly hold, and let the rest grow. One byte more
-    // than claimed, so that too much output is noticed and the decoder never stands before a full buffer.
-    let claimed = usize::try_from(size).map_err(|_| too_large(size, usize::MAX as u64))?;
-    let mut out = Vec::with_capacity(claimed.min(packed.len().saturating_mul(1024)).saturating_add(1));
-    let mut xz = new_xz()?;
-    loop {
-        if out.len() == out.capacity() {
-            out.reserve(out.len().min(claimed.saturating_sub(out.len())).saturating_add(1));
-        }
-        let done = usize::try_from(xz.total_in()).unwrap_or(usize::MAX);
-        let rest = packed.get(done..).unwrap_or_default();
-        let status = xz.process_vec(rest, &mut out, Action::Run).map_err(failed_xz)?;
-        if out.len() > claimed {
-            return Err(xz_error("it holds more bytes than its index says"));
-        }
-        match status {
-            Status::StreamEnd => break,
-            Status::MemNeeded => return Err(xz_error("the stream is cut short")),
-            Status::Ok | Status::GetCheck => {}
-        }
-    }
-    if xz.total_in() != packed.len() as u64 {
-        return Err(Error::corrupt("bytes_left_over", "there are bytes after the xz stream"));
-    }
-    if out.len() != claimed {
-        return Err(xz_error("it holds fewer bytes than its index says"));
-    }
-    Ok(out)
-}
-
-fn new_xz() -> Result<Xz> {
-    Xz::new_stream_decoder(XZ_MEMORY, 0).map_err(failed_xz)
-}
-
-fn failed_xz(e: liblzma::stream::Error) -> Error {
-    match e {
-        liblzma::stream::Error::MemLimit => {
-            Error::limit("the dictionary of an xz stream", "more memory", format!("{XZ_MEMORY} bytes"))
-        }
-        liblzma::stream::Error::Mem => Error::limit("the dictionary of an xz stream", "more memory", "what there is"),
-        e => xz_error(&e.to_string()).caused_by(e),
-    }
-}
-
 fn zstd_raw_size(packed: &[u8]) -> Result<u64> {
-    if !packed.starts_with(&ZSTD_MAGIC) {
-        return Err(zstd_error("expected the zstd magic at the start"));
-    }
-    match get_frame_content_size(packed) {
-        Err(_) => Err(zstd_error("the frame header is damaged")),
-        Ok(None) => Err(zstd_error("the frame does not say its content size")),
-        Ok(Some(size)) if size > (packed.len() as u64).saturating_mul(ZSTD_EXPANSION) => {
+    match zstd_content_size(packed)? {
+        size if size > (packed.len() as u64).saturating_mul(ZSTD_EXPANSION) => {
             Err(zstd_error(&format!("the frame claims {size} bytes, more than it can hold")))
         }
-        Ok(Some(size)) => Ok(size),
+        size => Ok(size),
     }
 }
 
-fn failed_zstd(code: usize) -> Error {
-    zstd_error(zstd::zstd_safe::get_error_name(code))
-}
-
-thread_local! {
-    /// One per thread: it is larger than many a block.
-    static UNZSTD: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
-}
-
-fn unpack_zstd(packed: &[u8], size: u64) -> Result<Vec<u8>> {
-    let frame = find_frame_compressed_size(packed).map_err(failed_zstd)?;
-    if frame != packed.len() {
-        return Err(Error::corrupt("bytes_left_over", "there are bytes after the zstd frame"));
+/// The content size in the header of a frame, which must say it.
+///
+/// ```text
+/// magic (4), byte descriptor: bits 0, 1 length of the dictionary id; 3 reserved; 5 single segment; 6, 7 length of the size
+/// (byte window, unless single segment), dictionary id, content size
+/// ```
+fn zstd_content_size(frame: &[u8]) -> Result<u64> {
+    let Some(rest) = frame.strip_prefix(&ZSTD_MAGIC) else {
+        return Err(zstd_error("expected the zstd magic at the start"));
+    };
+    let damaged = || zstd_error("the frame header is damaged");
+    let (descriptor, rest) = rest.split_first().ok_or_else(damaged)?;
+    if descriptor & 0x08 != 0 {
+        return Err(damaged());
     }
-    let size = usize::try_from(size).map_err(|_| too_large(size, usize::MAX as u64))?;
-    let mut out = Vec::with_capacity(size);
-    let written = UNZSTD.with_borrow_mut(|context| context.decompress(&mut out, packed)).map_err(failed_zstd)?;
-    if written != size {
-        return Err(zstd_error("the frame holds fewer bytes than its header says"));
-    }
-    Ok(out)
+    let single_segment = descriptor & 0x20 != 0;
+    let window = usize::from(!single_segment);
+    let dictionary = match descriptor & 3 {
+        3 => 4,
+        length => usize::from(length),
+    };
+    let size = rest.get(window + dictionary..).ok_or_else(damaged)?;
+    let size = match (descriptor >> 6, size) {
+        (0, _) if !single_segment => return Err(zstd_error("the frame does not say its content size")),
+        (0, [a, ..]) => u64::from(*a),
+        (1, [a, b, ..]) => u64::from(u16::from_le_bytes([*a, *b])) + 256,
+        (2, [a, b, c, d, ..]) => u64::from(u32::from_le_bytes([*a, *b, *c, *d])),
+        (3, [a, b, c, d, e, f, g, h, ..]) => u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]),
+        _ => return Err(damaged()),
+    };
+    Ok(size)
 }
 
-/// Unpacks bytes as they arrive, holding only a window of them.
-pub struct Unpacker {
-    state: State,
-    ended: bool,
-}
-
-enum State {
-    Xz(Box<Xz>),
-    Zstd { context: Box<DCtx<'static>>, head: Vec<u8>, started: bool },
+/// Unpacks bytes as they arrive.
+pub enum Unpacker {
+    /// An `.xz` stream.
+    Xz(Box<unxz::Unpacker>),
+    /// A zstd frame.
+    Zstd(Box<unzstd::Unpacker>),
+    /// The bytes themselves.
     Stored,
 }
 
 /// Bytes unpacked at a time.
 const PIECE: usize = 128 << 10;
-/// A zstd frame header is at most this long.
-const ZSTD_HEADER: usize = 18;
 
 impl Unpacker {
     /// Starts to unpack.
     pub fn new(backend: Backend) -> Result<Self> {
-        let state = match backend {
-            Backend::Xz => State::Xz(Box::new(new_xz()?)),
-            Backend::Zstd => {
-                let mut context = DCtx::create();
-                context.set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW)).map_err(failed_zstd)?;
-                State::Zstd { context: Box::new(context), head: Vec::new(), started: false }
-            }
-            Backend::Stored => State::Stored,
-        };
-        Ok(Unpacker { state, ended: false })
+        Ok(match backend {
+            Backend::Xz => Unpacker::Xz(Box::new(unxz::Unpacker::new()?)),
+            Backend::Zstd => Unpacker::Zstd(Box::new(unzstd::Unpacker::new()?)),
+            Backend::Stored => Unpacker::Stored,
+        })
     }
 
     /// Unpacks the next packed bytes.
     pub fn push(&mut self, packed: &[u8], out: &mut Output<'_>) -> Result<()> {
-        match &mut self.state {
-            State::Stored => packed.chunks(PIECE).try_for_each(|piece| out.put(piece)),
-            State::Xz(xz) => push_xz(xz, packed, &mut self.ended, out),
-            State::Zstd { context, head, started } => {
-                if *started {
-                    return push_zstd(context, packed, &mut self.ended, out);
-                }
-                head.extend_from_slice(packed);
-                if head.len() < ZSTD_HEADER {
-                    return Ok(());
-                }
-                *started = true;
-                begin_zstd(context, head, &mut self.ended, out)
-            }
+        match self {
+            Unpacker::Xz(xz) => xz.push(packed, out),
+            Unpacker::Zstd(zstd) => zstd.push(packed, out),
+            Unpacker::Stored => packed.chunks(PIECE).try_for_each(|piece| out.put(piece)),
         }
     }
 
     /// There are no more bytes: the payload must be complete.
-    pub fn finish(mut self, out: &mut Output<'_>) -> Result<()> {
-        match &mut self.state {
-            State::Stored => return Ok(()),
-            State::Zstd { context, head, started: false } => begin_zstd(context, head, &mut self.ended, out)?,
-            State::Xz(_) | State::Zstd { .. } => {}
-        }
-        match self.state {
-            State::Xz(_) if !self.ended => Err(xz_error("the stream is cut short")),
-            State::Zstd { .. } if !self.ended => Err(zstd_error("the frame is cut short")),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn push_xz(xz: &mut Xz, packed: &[u8], ended: &mut bool, out: &mut Output<'_>) -> Result<()> {
-    let start = xz.total_in();
-    let mut piece = Vec::with_capacity(PIECE);
-    loop {
-        let done = usize::try_from(xz.total_in() - start).unwrap_or(usize::MAX);
-        let rest = packed.get(done..).unwrap_or_default();
-        if *ended {
-            return match rest {
-                [] => Ok(()),
-                _ => Err(Error::corrupt("bytes_left_over", "there are bytes after the xz stream")),
-            };
-        }
-        let status = xz.process_vec(rest, &mut piece, Action::Run).map_err(failed_xz)?;
-        *ended = matches!(status, Status::StreamEnd);
-        // Output that did not fill the buffer means that everything the input gives has been given.
-        let drained = piece.len() < piece.capacity();
-        out.put(&piece)?;
-        piece.clear();
-        if !*ended && drained && (rest.is_empty() || xz.total_in() - start == packed.len() as u64) {
-            return Ok(());
-        }
-    }
-}
-
-/// Looks at the frame header, which is complete now, and unpacks what came with it.
-fn begin_zstd(context: &mut DCtx<'_>, head: &[u8], ended: &mut bool, out: &mut Output<'_>) -> Result<()> {
-    if !head.starts_with(&ZSTD_MAGIC) {
-        return Err(zstd_error("expected the zstd magic at the start"));
-    }
-    match get_frame_content_size(head) {
-        Ok(Some(_)) => push_zstd(context, head, ended, out),
-        Ok(None) => Err(zstd_error("the frame does not say its content size")),
-        Err(_) => Err(zstd_error("the frame header is damaged")),
-    }
-}
-
-fn push_zstd(context: &mut DCtx<'_>, packed: &[u8], ended: &mut bool, out: &mut Output<'_>) -> Result<()> {
-    let mut input = InBuffer::around(packed);
-    let mut piece: Vec<u8> = Vec::with_capacity(PIECE);
-    loop {
-        if *ended {
-            return if input.pos() == packed.len() {
-                Ok(())
-            } else {
-                Err(Error::corrupt("bytes_left_over", "there are bytes after the zstd frame"))
-            };
-        }
-        piece.clear();
-        let hint = context.decompress_stream(&mut OutBuffer::around(&mut piece), &mut input).map_err(failed_zstd)?;
-        *ended = hint == 0;
-        let drained = piece.len() < piece.capacity();
-        out.put(&piece)?;
-        if !*ended && drained && input.pos() == packed.len() {
-            return Ok(());
+    pub fn finish(self, out: &mut Output<'_>) -> Result<()> {
+        match self {
+            Unpacker::Xz(xz) => xz.finish(out),
+            Unpacker::Zstd(zstd) => zstd.finish(out),
+            Unpacker::Stored => Ok(()),
         }
     }
 }
@@ -348,7 +250,7 @@ mod tests {
     }
 
     fn zstd(data: &[u8]) -> Bytes {
-        zstd::bulk::compress(data, 1).unwrap().into()
+        ::zstd::bulk::compress(data, 1).unwrap().into()
     }
 
     fn streamed(backend: Backend, packed: &[u8], piece: usize) -> Result<Vec<u8>> {

@@ -4,6 +4,7 @@
 
 use crate::codec::Codec;
 use crate::codec::bundle::{self, Listed, Manifest, Place};
+#[cfg(feature = "write")]
 use crate::pack::{PackOptions, PackSummary};
 use crate::restore::{RestoreOptions, Restored, restore, walk};
 use crate::stream_set::Streams;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub use crate::codec::bundle::unportable_names;
 
 /// A file for a bundle.
+#[cfg(feature = "write")]
 #[derive(Clone)]
 pub struct BundleFile {
     /// Its name: relative, `/` between segments.
@@ -52,6 +54,7 @@ pub fn is_bundle(head: &[u8]) -> bool {
 }
 
 /// Packs several files into one, and remembers these folders, empty ones among them.
+#[cfg(feature = "write")]
 pub fn pack_bundle(
     files: &[BundleFile],
     folders: &[(String, Attributes)],

@@ -15,7 +15,7 @@ pub mod qcolumnar;
 pub mod qjson;
 pub mod qjson2;
 pub mod raw;
-#[cfg(test)]
+#[cfg(all(test, feature = "write"))]
 pub mod reversed;
 pub mod ssh;
 pub mod vcf;
@@ -71,7 +71,7 @@ codecs! {
     Embed(embed) = 10 "embed", "An array of numbers.";
     Qjson2(qjson2) = 11 "qjson2", "JSON lines of several shapes that can be queried.";
     Bundle(bundle) = 12 "bundle", "Several files.";
-    #[cfg(test)] Reversed(reversed) = 254 "reversed", "Lines back to front: a codec to test with.";
+    #[cfg(all(test, feature = "write"))] Reversed(reversed) = 254 "reversed", "Lines back to front: a codec to test with.";
     Raw(raw) = 255 "RAW", "Not taken apart at all.";
 }
 

@@ -12,6 +12,7 @@ use crate::table::groups::Groups;
 use crate::table::opaque::Opaque;
 use crate::table::resident::Resident;
 use crate::table::rows::RowCollector;
+#[cfg(feature = "write")]
 use crate::writer::At1Writer;
 use arrow::datatypes::{DataType, SchemaRef};
 use bytes::Bytes;
@@ -48,8 +49,14 @@ impl Format for At1 {
         matches!(data_type, DataType::Int64 | DataType::Float64 | DataType::Utf8)
     }
 
+    #[cfg(feature = "write")]
     fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
         Ok(Box::new(At1Writer::new(schema, sink, options)?))
+    }
+
+    #[cfg(not(feature = "write"))]
+    fn writer(&self, _: SchemaRef, _: Box<dyn Sink>, _: &WriteOptions) -> Result<Box<dyn TableWriter>> {
+        Err(Error::unsupported("not_built", "AT-1: this program was built without the feature `write`"))
     }
 }
 

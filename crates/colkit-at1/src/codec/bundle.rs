@@ -27,7 +27,9 @@ use crate::restore::host::Host;
 use crate::stream_set::{Entry, Streams};
 use bytes::Bytes;
 use colkit_core::{Attributes, ByteRange, Error, Result};
-use serde_json::{Map, Value};
+#[cfg(feature = "write")]
+use serde_json::Map;
+use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, SystemTime};
 
@@ -89,6 +91,7 @@ impl Listed {
         })
     }
 
+    #[cfg(feature = "write")]
     fn to_json(&self) -> Map<String, Value> {
         let mut object = json_of("name", &self.name, self.attributes);
         let numbers = [("size", self.size.map(Value::from)), ("crc32", self.crc32.map(Value::from))];
@@ -106,6 +109,7 @@ fn attributes(object: &Value) -> Attributes {
     Attributes { mode: number(object, "mode").map(|mode| mode & PERMISSIONS), modified }
 }
 
+#[cfg(feature = "write")]
 fn json_of(member: &str, name: &str, attributes: Attributes) -> Map<String, Value> {
     let mut object = Map::from_iter([(member.to_string(), Value::from(name))]);
     let mode = attributes.mode.map(|mode| Value::from(mode & PERMISSIONS));
@@ -116,6 +120,7 @@ fn json_of(member: &str, name: &str, attributes: Attributes) -> Map<String, Valu
 }
 
 /// A time as nanoseconds since 1970, if they fit.
+#[cfg(feature = "write")]
 fn nanoseconds(time: SystemTime) -> Option<i64> {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).ok(),
@@ -174,6 +179,7 @@ impl Manifest {
     }
 
     /// As it is written.
+    #[cfg(feature = "write")]
     pub fn to_json(&self) -> Value {
         let mut files: Vec<Map<String, Value>> = self.files.iter().map(Listed::to_json).collect();
         let folder = |(name, attributes): &(String, Attributes)| Value::from(json_of("path", name, *attributes));

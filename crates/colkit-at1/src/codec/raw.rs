@@ -23,7 +23,7 @@ impl Coder for Raw {
 /// What nothing else is made for is written like this, so there is nothing to recognise.
 #[cfg(feature = "write")]
 impl Encoder for Raw {
-    /// Only to compare sizes by: see [`crate::pack`] for how it is written.
+    /// Only to compare sizes by: see [`crate::pack()`] for how it is written.
     fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
         Ok(vec![Stream::new("raw", text.to_vec())].into())
     }

@@ -11,6 +11,7 @@
 //! text has to be looked at. See [`Kinds`] for the numbers.
 
 use crate::cursor::split_uv;
+#[cfg(feature = "write")]
 use crate::encode::put::put_uv;
 use crate::stream_set::Streams;
 use colkit_core::cells::Kinds;
@@ -39,6 +40,7 @@ fn check(content: &[u8]) -> Vec<u8> {
 
 impl Typing {
     /// The content of the stream.
+    #[cfg(feature = "write")]
     pub fn to_bytes(&self) -> Vec<u8> {
         let (tag, columns): (u8, &[Kinds]) = match self {
             Typing::Text(columns) => (1, columns),

@@ -1,6 +1,6 @@
 //! The column chunks of the columnar codec, written: of all types that can hold a column, the one that packs smallest.
 //!
-//! See [`crate::codec::columns`] for their bytes. A number is only taken for one if printing it gives the cell again.
+//! See [`super::columns`] for their bytes. A number is only taken for one if printing it gives the cell again.
 
 use crate::encode::compress::{Effort, MEASURE, Way};
 use crate::encode::put::{Joined, bits, put_deltas, put_lp, put_sv, put_uv};
