@@ -17,19 +17,18 @@ pub(crate) use absent::Compressor;
 #[cfg(feature = "zstd")]
 pub(crate) use c::Compressor;
 
-use colkit_core::{Error, Result};
-
 /// Whether frames can be made.
 pub(crate) const CAN_PACK: bool = cfg!(feature = "zstd");
 
-fn damaged(why: impl std::fmt::Display) -> Error {
+#[cfg(any(feature = "zstd", feature = "pure"))]
+fn damaged(why: impl std::fmt::Display) -> colkit_core::Error {
     super::general::damaged("zstd", why)
 }
 
 #[cfg(feature = "zstd")]
 mod c {
-    use super::{Result, damaged};
-    use colkit_core::Limits;
+    use super::damaged;
+    use colkit_core::{Limits, Result};
     use std::cell::RefCell;
     use std::io::Read;
     use zstd::bulk::{self, Decompressor};
@@ -70,8 +69,8 @@ mod c {
 #[cfg(feature = "pure")]
 #[cfg_attr(feature = "zstd", allow(dead_code, reason = "then only tests use it"))]
 mod rust {
-    use super::{Result, damaged};
-    use colkit_core::Limits;
+    use super::damaged;
+    use colkit_core::{Limits, Result};
     use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
     use std::borrow::BorrowMut;
     use std::cell::RefCell;
