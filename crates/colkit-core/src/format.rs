@@ -78,9 +78,9 @@ impl Default for WriteOptions {
     }
 }
 
-/// The number of threads this process may run at once.
+/// The number of threads this process may run at once; without the feature `threads` it is 1.
 pub fn available_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    crate::drive::allowed(std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// What a finished write did.

@@ -7,6 +7,7 @@
 //! reads and threads; with the feature `object-store`, [`drive::store::Remote`] runs the same machines over a store. Both
 //! scan with a [`Scanner`].
 
+#[cfg(feature = "fs")]
 mod beneath;
 pub mod cells;
 #[cfg(feature = "conformance")]
@@ -29,14 +30,18 @@ pub mod plan;
 pub mod pool;
 mod predicate;
 mod range;
+#[cfg(feature = "fs")]
 mod rights;
 mod scanner;
 mod selection;
 mod sink;
 mod source;
 mod table;
+#[cfg(feature = "fs")]
 mod temporary;
+#[cfg(feature = "fs")]
 mod there;
+#[cfg(feature = "fs")]
 mod tree;
 mod value;
 mod values;
@@ -55,13 +60,22 @@ pub use predicate::{BoundPredicate, Comparison, Literal, Op, Predicate};
 pub use range::{ByteRange, coalesce};
 pub use scanner::{Ahead, Next, Rows, Scanner, Task};
 pub use selection::Selection;
-pub use sink::{FileSink, MemorySink, Sink, StreamSink};
-pub use source::{Counting, FileSource, MappedSource, ReadCount, Source};
+#[cfg(feature = "fs")]
+pub use sink::FileSink;
+pub use sink::{Existing, MemorySink, Sink, StreamSink};
+#[cfg(feature = "fs")]
+pub use source::FileSource;
+#[cfg(feature = "mmap")]
+pub use source::MappedSource;
+pub use source::{Counting, ReadCount, Source};
 pub use table::{
     Checksums, ColumnRef, ColumnStatistics, Finding, Lane, Late, Projection, RowFilter, Scan, Split, Table, Verified,
 };
+#[cfg(feature = "fs")]
 pub use temporary::FolderSink;
-pub use there::{Existing, already_there};
+#[cfg(feature = "fs")]
+pub use there::already_there;
+#[cfg(feature = "fs")]
 pub use tree::{Attributes, TreeSink};
 pub use value::Value;
 pub use values::check_values;

@@ -1,20 +1,10 @@
 //! What is at the name of a file that is to be written, and how that may be replaced.
 
 use crate::temporary::folder_of;
-use crate::{Error, Result};
+use crate::{Error, Existing, Result};
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Seek};
 use std::path::{Path, PathBuf};
-
-/// What to do with a file that is there already.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Existing {
-    /// Refuse to write.
-    #[default]
-    Refuse,
-    /// Replace it, once the new one is complete.
-    Replace,
-}
 
 /// What is at a name.
 pub(crate) enum There {

@@ -127,6 +127,8 @@ fn set(file: &File, attributes: Attributes, with_mode: bool) -> std::io::Result<
         let allowed = file.metadata()?.permissions().mode() & mode & 0o777;
         file.set_permissions(std::fs::Permissions::from_mode(allowed))?;
     }
+    #[cfg(not(unix))]
+    let _ = with_mode;
     Ok(())
 }
 

@@ -56,6 +56,7 @@ impl From<arrow::error::ArrowError> for Refusal {
     }
 }
 
+#[cfg(feature = "parquet")]
 impl From<::parquet::errors::ParquetError> for Refusal {
     fn from(e: ::parquet::errors::ParquetError) -> Self {
         use ::parquet::errors::ParquetError as P;

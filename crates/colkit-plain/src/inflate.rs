@@ -126,7 +126,7 @@ pub(crate) fn why_refused(column: &Column, block: &[u8]) -> Error {
         }
         inflate.finish().map(|_| ())
     };
-    run().err().unwrap_or_else(|| corrupt("libdeflate refused it"))
+    run().err().unwrap_or_else(|| corrupt("it was refused"))
 }
 
 fn corrupt(why: &str) -> Error {

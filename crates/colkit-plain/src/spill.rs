@@ -10,12 +10,13 @@
 //!
 //! A column that was never spilled becomes one plain stream. Nothing is compressed twice.
 
+mod store;
+
 use crate::zlib;
 use colkit_core::{Error, Result, Sink};
 use flate2::{Compress, Compression, FlushCompress, Status};
-use std::fs::File;
-use std::io::Write;
 use std::path::Path;
+use store::Store;
 
 /// Raw bytes of one segment at most: large enough to cost next to no compression, small enough to share out.
 const SEGMENT: usize = 4 << 20;
@@ -67,48 +68,22 @@ impl Part {
     }
 }
 
-/// The temporary file, made when it is first needed, gone when it is dropped.
+/// Compressed segments that wait for their columns to be complete.
 pub(crate) struct SpillFile {
-    folder: std::path::PathBuf,
-    file: Option<File>,
+    store: Store,
     length: u64,
 }
 
 impl SpillFile {
     pub fn new(folder: Option<&Path>) -> Self {
-        let folder = folder.map_or_else(std::env::temp_dir, Path::to_path_buf);
-        SpillFile { folder, file: None, length: 0 }
-    }
-
-    fn failed(&self, e: std::io::Error) -> Error {
-        Error::from(e)
-            .part("temporary file for columns that do not fit into memory")
-            .file(self.folder.display().to_string())
-            .hint("free some space there, set TMPDIR to another folder, or allow more memory")
+        SpillFile { store: Store::new(folder), length: 0 }
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<Extent> {
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => tempfile::tempfile_in(&self.folder).map_err(|e| self.failed(e))?,
-        };
-        let written = self.file.insert(file).write_all(bytes);
-        written.map_err(|e| self.failed(e))?;
+        self.store.append(bytes)?;
         let extent = Extent { offset: self.length, length: bytes.len() as u64 };
         self.length += extent.length;
         Ok(extent)
-    }
-
-    fn copy(&self, extent: Extent, sink: &mut dyn Sink) -> Result<()> {
-        let Some(file) = &self.file else { return Ok(()) };
-        let source = colkit_core::FileSource::from_file(file.try_clone().map_err(|e| self.failed(e))?)?;
-        let mut at = extent.offset;
-        while at < extent.offset + extent.length {
-            let end = (at + SEGMENT as u64).min(extent.offset + extent.length);
-            sink.write(&colkit_core::Source::read(&source, colkit_core::ByteRange::between(at, end))?)?;
-            at = end;
-        }
-        Ok(())
     }
 
     /// Compresses the raw bytes of `parts` on all threads and moves them to the file.
@@ -192,7 +167,7 @@ impl Block {
             Block::Segments { extents, adler, level } => {
                 sink.write(&zlib_header(*level))?;
                 for extent in extents.iter().flat_map(|s| &s.0) {
-                    spill.copy(*extent, sink)?;
+                    spill.store.copy(*extent, sink)?;
                 }
                 sink.write(&[3, 0])?;
                 sink.write(&adler.to_be_bytes())

@@ -1,10 +1,15 @@
 //! Where a table is read from: a file, a stream that was spooled, or bytes in memory; with its name and a count of
 //! what was read of it.
 
+#[cfg(feature = "fs")]
 use crate::place::Place;
 use bytes::{Bytes, BytesMut};
-use colkit_core::{ByteRange, Counting, Error, FileSource, ReadCount, Result, Source};
+use colkit_core::{ByteRange, Counting, ReadCount, Result, Source};
+#[cfg(feature = "fs")]
+use colkit_core::{Error, FileSource};
+#[cfg(feature = "fs")]
 use std::fs::File;
+#[cfg(feature = "fs")]
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -20,11 +25,12 @@ pub struct Input {
 type Counted = Counting<Arc<dyn Source>>;
 
 impl Input {
-    /// The file at `path` or, with the feature `store`, the object at a URL such as `s3://bucket/x.lance`.
+    /// The file at `path` or, with the feature `object-store`, the object at a URL such as `s3://bucket/x.lance`.
+    #[cfg(feature = "fs")]
     pub fn path(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let input = match Place::of(path)? {
-            #[cfg(feature = "store")]
+            #[cfg(feature = "object-store")]
             Place::Object(location) => {
                 let source = colkit_store::ObjectSource::open(&location)?;
                 Self::source(location.url.as_str(), Arc::new(source))
@@ -40,6 +46,7 @@ impl Input {
     }
 
     /// A stream, copied to a temporary file first: tables are read from more than one place at once.
+    #[cfg(feature = "fs")]
     pub fn spooled(name: impl Into<String>, stream: &mut dyn Read) -> Result<Self> {
         let name = name.into();
         let mut spool = || -> std::io::Result<File> {
@@ -92,6 +99,7 @@ impl Input {
 }
 
 /// Whether a pipe has this name, such as one that a shell makes for `<(zcat x.csv.gz)`.
+#[cfg(feature = "fs")]
 fn is_pipe(path: &Path) -> bool {
     #[cfg(unix)]
     {

@@ -2,11 +2,11 @@
 
 use crate::same_file;
 use colkit_core::Result;
-#[cfg(feature = "store")]
+#[cfg(feature = "object-store")]
 use colkit_store::{Location, Stores, is_url};
 use std::borrow::Cow;
 use std::path::Path;
-#[cfg(feature = "store")]
+#[cfg(feature = "object-store")]
 use std::sync::Arc;
 
 /// What a name stands for.
@@ -14,13 +14,13 @@ pub(crate) enum Place<'a> {
     /// A file.
     File(Cow<'a, Path>),
     /// An object.
-    #[cfg(feature = "store")]
+    #[cfg(feature = "object-store")]
     Object(Location),
 }
 
 impl<'a> Place<'a> {
     /// What this name stands for. `file://` is only another way to write a path.
-    #[cfg(feature = "store")]
+    #[cfg(feature = "object-store")]
     pub fn of(name: &'a Path) -> Result<Self> {
         let Some(url) = name.to_str().filter(|n| is_url(n)) else { return Ok(Place::File(name.into())) };
         let location = Stores::shared().locate(url)?;
@@ -33,7 +33,7 @@ impl<'a> Place<'a> {
     }
 
     /// The file of this name.
-    #[cfg(not(feature = "store"))]
+    #[cfg(not(feature = "object-store"))]
     pub fn of(name: &'a Path) -> Result<Self> {
         Ok(Place::File(name.into()))
     }
@@ -42,7 +42,7 @@ impl<'a> Place<'a> {
     pub fn file(&self) -> Option<&Path> {
         match self {
             Place::File(path) => Some(path),
-            #[cfg(feature = "store")]
+            #[cfg(feature = "object-store")]
             Place::Object(_) => None,
         }
     }
@@ -51,9 +51,9 @@ impl<'a> Place<'a> {
     pub fn is_same(&self, other: &Place) -> bool {
         match (self, other) {
             (Place::File(a), Place::File(b)) => same_file(a, b),
-            #[cfg(feature = "store")]
+            #[cfg(feature = "object-store")]
             (Place::Object(a), Place::Object(b)) => a.path == b.path && Arc::ptr_eq(&a.store, &b.store),
-            #[cfg(feature = "store")]
+            #[cfg(feature = "object-store")]
             _ => false,
         }
     }

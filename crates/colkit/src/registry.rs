@@ -1,9 +1,10 @@
 //! All formats, by name, by extension, and how to make them.
 //!
-//! A new format is one line in [`Registry::default`]; everything else, from recognising files to the help text of the
+//! A new format is a line in [`Registry::default`] and a feature; everything else, from recognising files to the help text of the
 //! command line, follows from it.
 
 use crate::TextReading;
+use crate::absent::Absent;
 use colkit_core::{Error, Format, Result};
 use std::sync::Arc;
 
@@ -26,24 +27,29 @@ enum Maker {
     /// Text, that must be told how to be read.
     Text(fn(&TextReading) -> Arc<dyn Format>),
     /// Not text itself, but what holds texts.
+    #[cfg(feature = "at1")]
     Packed(fn(&TextReading) -> Arc<dyn Format>),
 }
 
 impl Default for Registry {
     fn default() -> Self {
-        Registry::empty()
-            .native(colkit_plain::Gpp)
-            .native(colkit_plain::Cff)
-            .native(colkit_plain::Colm)
-            .packed(crate::text::at1)
-            .native(colkit_lance::Lance::default())
-            .foreign(colkit_interop::Parquet::default())
-            .foreign(colkit_interop::ArrowFile::default())
-            .foreign(colkit_interop::ArrowStream::default())
-            // Every text looks like CSV; what looks like more is asked first.
-            .text(crate::text::ndjson)
-            .text(crate::text::csv)
-            .text(crate::text::tsv)
+        let registry = Registry::empty();
+        #[cfg(feature = "plain")]
+        let registry = registry.native(colkit_plain::Gpp).native(colkit_plain::Cff).native(colkit_plain::Colm);
+        #[cfg(feature = "at1")]
+        let registry = registry.packed(crate::text::at1);
+        #[cfg(feature = "lance")]
+        let registry = registry.native(colkit_lance::Lance::default());
+        #[cfg(feature = "parquet")]
+        let registry = registry.foreign(colkit_interop::Parquet::default());
+        #[cfg(feature = "arrow-ipc")]
+        let registry =
+            registry.foreign(colkit_interop::ArrowFile::default()).foreign(colkit_interop::ArrowStream::default());
+        let registry = Absent::formats().fold(registry, Registry::foreign);
+        // Every text looks like CSV; what looks like more is asked first.
+        #[cfg(feature = "text")]
+        let registry = registry.text(crate::text::ndjson).text(crate::text::csv).text(crate::text::tsv);
+        registry
     }
 }
 
@@ -69,6 +75,7 @@ impl Registry {
     }
 
     /// Adds a column format of colkit's own that holds texts, read as the reading says.
+    #[cfg(feature = "at1")]
     fn packed(self, make: fn(&TextReading) -> Arc<dyn Format>) -> Self {
         self.with(Maker::Packed(make), true)
     }
@@ -132,7 +139,9 @@ impl Entry {
     fn make(&self, text: &TextReading) -> Arc<dyn Format> {
         match &self.maker {
             Maker::Typed(format) => format.clone(),
-            Maker::Text(make) | Maker::Packed(make) => make(text),
+            Maker::Text(make) => make(text),
+            #[cfg(feature = "at1")]
+            Maker::Packed(make) => make(text),
         }
     }
 }

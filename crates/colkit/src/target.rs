@@ -1,9 +1,12 @@
 //! Where a table is written to, and in which format.
 
+#[cfg(feature = "fs")]
 use crate::place::Place;
 use crate::registry::known;
 use crate::{Registry, TextReading};
-use colkit_core::{Error, Existing, FileSink, Format, Result, Sink};
+use colkit_core::{Error, Format, Result};
+#[cfg(feature = "fs")]
+use colkit_core::{Existing, FileSink, Sink};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,7 +40,8 @@ pub fn target_format(
 }
 
 /// Starts a file at `path` that appears only when complete. It must not be one of the inputs, paths or URLs themselves,
-/// and is no more readable than they are. With the feature `store`, the path may be the URL of an object.
+/// and is no more readable than they are. With the feature `object-store`, the path may be the URL of an object.
+#[cfg(feature = "fs")]
 pub fn create<'a>(
     path: &Path,
     inputs: impl IntoIterator<Item = &'a Path>,
@@ -51,7 +55,7 @@ pub fn create<'a>(
             .hint("write to another name and rename it afterwards"));
     }
     match target {
-        #[cfg(feature = "store")]
+        #[cfg(feature = "object-store")]
         Place::Object(location) => Ok(Box::new(colkit_store::UploadSink::create(&location, existing)?)),
         Place::File(path) => {
             let sink = FileSink::start(&path, existing)?;
@@ -64,15 +68,17 @@ pub fn create<'a>(
 }
 
 /// Whether `path` may be written to, as far as can be told before anything is: for those who have much to do first.
+#[cfg(feature = "fs")]
 pub fn check_target(path: &Path, existing: Existing) -> Result<()> {
     match Place::of(path)? {
-        #[cfg(feature = "store")]
+        #[cfg(feature = "object-store")]
         Place::Object(location) => colkit_store::UploadSink::check(&location, existing),
         Place::File(path) => FileSink::check(&path, existing),
     }
 }
 
 /// Whether two paths lead to the same file, through links too.
+#[cfg(feature = "fs")]
 pub fn same_file(a: &Path, b: &Path) -> bool {
     #[cfg(unix)]
     {

@@ -1,12 +1,18 @@
 //! How text without types of its own (CSV and its kin, NDJSON) is read.
 
 use arrow::datatypes::DataType;
+#[cfg(feature = "at1")]
 use colkit_at1::{PackedText, TextReader};
 use colkit_core::cells::Inference;
-use colkit_core::{Boxed, Format, Nulls, ReadOptions, Result, Table};
+#[cfg(feature = "at1")]
+use colkit_core::{Boxed, ReadOptions, Table};
+use colkit_core::{Format, Nulls};
+#[cfg(feature = "text")]
 use colkit_interop::csv::{CsvFormat, CsvOptions};
+#[cfg(feature = "text")]
 use colkit_interop::ndjson::{NdjsonFormat, NdjsonOptions};
 use std::collections::HashSet;
+#[cfg(feature = "text")]
 use std::sync::Arc;
 
 /// What the reader of a text format is told, since the file does not say it.
@@ -50,7 +56,8 @@ impl TextReading {
     }
 
     /// Reads types as people write them: `id:int32,name:string`.
-    pub fn parse_types(list: &str) -> Result<Vec<(String, DataType)>> {
+    #[cfg(feature = "text")]
+    pub fn parse_types(list: &str) -> colkit_core::Result<Vec<(String, DataType)>> {
         colkit_interop::csv::parse_schema(list)
     }
 
@@ -62,6 +69,7 @@ impl TextReading {
     }
 
     /// CSV read and written like this, with `delimiter` unless another was given.
+    #[cfg(feature = "text")]
     fn csv(&self, delimiter: u8) -> Arc<dyn Format> {
         Arc::new(CsvFormat::new(CsvOptions {
             delimiter: self.delimiter.unwrap_or(delimiter),
@@ -76,16 +84,19 @@ impl TextReading {
 }
 
 /// Comma-separated values.
+#[cfg(feature = "text")]
 pub(crate) fn csv(reading: &TextReading) -> Arc<dyn Format> {
     reading.csv(b',')
 }
 
 /// Tab-separated values.
+#[cfg(feature = "text")]
 pub(crate) fn tsv(reading: &TextReading) -> Arc<dyn Format> {
     reading.csv(b'\t')
 }
 
 /// Newline-delimited JSON.
+#[cfg(feature = "text")]
 pub(crate) fn ndjson(reading: &TextReading) -> Arc<dyn Format> {
     Arc::new(NdjsonFormat {
         options: NdjsonOptions {
@@ -99,6 +110,7 @@ pub(crate) fn ndjson(reading: &TextReading) -> Arc<dyn Format> {
 }
 
 /// AT-1, with packed texts read like this.
+#[cfg(feature = "at1")]
 pub(crate) fn at1(reading: &TextReading) -> Arc<dyn Format> {
     Arc::new(PackedText::new(Arc::new(Packed {
         inference: Arc::new(reading.inference.clone()),
@@ -107,11 +119,13 @@ pub(crate) fn at1(reading: &TextReading) -> Arc<dyn Format> {
 }
 
 /// How packed texts are read: like texts that are not packed.
+#[cfg(feature = "at1")]
 struct Packed {
     reading: TextReading,
     inference: Arc<Inference>,
 }
 
+#[cfg(feature = "at1")]
 impl Packed {
     fn format(&self, head: &[u8]) -> Arc<dyn Format> {
         let objects = ndjson(&self.reading);
@@ -119,6 +133,7 @@ impl Packed {
     }
 }
 
+#[cfg(feature = "at1")]
 impl TextReader for Packed {
     fn is_text(&self, head: &[u8]) -> bool {
         // A table may hold NUL, which a file that is to be known by its content must not.

@@ -19,7 +19,7 @@ mod facade {
     mod open;
     mod packed;
     mod queries;
-    #[cfg(feature = "store")]
+    #[cfg(feature = "object-store")]
     mod remote;
     mod sample;
     mod verify;

@@ -1,5 +1,7 @@
-//! The blocking host: positioned reads, threads, no runtime. With one thread nothing is spawned.
+//! The blocking host: positioned reads, threads, no runtime. With one thread, or without the feature `threads`, nothing is
+//! spawned.
 
+use super::allowed;
 use super::take::Taking;
 use crate::plan::{Planned, ReadPlan};
 use crate::source::check_lengths;
@@ -42,6 +44,7 @@ fn fetch(source: &dyn Source, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
 pub fn scan(table: Arc<dyn Table>, source: Arc<dyn Source>, scan: &Scan, threads: usize, most: u64) -> Result<Batches> {
     let (plan, splits) = plan(table.as_ref(), source.as_ref(), scan)?;
     let planned = Planned::new(&plan, &splits);
+    let threads = allowed(threads);
     let ahead = if threads <= 1 { Ahead::NOT } else { Ahead::THREADS };
     let batches = Batches::new(Scanner::new(table, plan, splits, ahead, most), source, threads)?;
     Ok(Batches { planned, ..batches })
@@ -74,7 +77,7 @@ pub fn take(
     let mut taking = Taking::new(table.as_ref(), rows, limits)?;
     let scan = Scan { memory: limits.memory, ..Scan::of(projection.clone()) };
     let columns = projection.resolve(&table.schema())?.len();
-    let threads = if rows.len().saturating_mul(columns) < MANY_VALUES { 1 } else { threads.min(columns) };
+    let threads = if rows.len().saturating_mul(columns) < MANY_VALUES { 1 } else { allowed(threads).min(columns) };
     let ahead = if threads <= 1 { Ahead::NOT } else { Ahead::THREADS };
     let scanner = Scanner::of_rows(table, &scan, taking.rows(), ahead, u64::MAX)?;
     let batches = Batches::new(scanner, source, threads)?;

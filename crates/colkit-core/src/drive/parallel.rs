@@ -1,14 +1,15 @@
 //! The same work on many things, on several threads.
 
+use super::allowed;
 use crate::Result;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Runs `work` on this thread and on up to `threads` - 1 more, and waits for all. If the system has no thread left, fewer do
-/// it: the work must be such that anyone can do all of it.
+/// Runs `work` on this thread and on up to `threads` - 1 more, and waits for all. If the system has no thread left, or the
+/// feature `threads` is off, fewer do it: the work must be such that anyone can do all of it.
 pub fn share(threads: usize, work: impl Fn() + Sync) {
     std::thread::scope(|scope| {
-        for _ in 1..threads {
+        for _ in 1..allowed(threads) {
             if std::thread::Builder::new().spawn_scoped(scope, &work).is_err() {
                 break;
             }

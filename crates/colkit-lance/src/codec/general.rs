@@ -9,11 +9,11 @@
 //!
 //! LZ4 blocks of decimals may have a regular shape, [`Strides`], of which any value can be had alone.
 
+use super::zstd::{self, Compressor};
 use crate::bytes_at::{size, u32_at, u64_at};
 use bytes::Bytes;
 use colkit_core::pool::Pooled;
 use colkit_core::{Error, Limits, Result};
-use std::cell::RefCell;
 use std::io::Read;
 use std::ops::Range;
 
@@ -32,6 +32,11 @@ impl Scheme {
         }
     }
 
+    /// Whether buffers can be packed.
+    pub fn can_pack(self) -> bool {
+        self != Scheme::Zstd || zstd::CAN_PACK
+    }
+
     /// Unpacks a buffer; an empty one holds nothing.
     pub fn decompress(self, bytes: &[u8], limits: &Limits) -> Result<Bytes> {
         let mut out = Pooled::default();
@@ -44,7 +49,7 @@ impl Scheme {
         match self {
             _ if bytes.is_empty() => Ok(()),
             Scheme::Lz4 => lz4(bytes, limits, out),
-            Scheme::Zstd => zstd(bytes, limits, out),
+            Scheme::Zstd => unpack_zstd(bytes, limits, out),
         }
     }
 
@@ -58,10 +63,10 @@ impl Scheme {
     }
 }
 
-/// Packs buffers. What the compressor keeps from one buffer to the next is memory only.
+/// Packs buffers.
 pub(crate) struct Packer {
     pub scheme: Scheme,
-    zstd: Option<RefCell<zstd::bulk::Compressor<'static>>>,
+    zstd: Option<Compressor>,
 }
 
 impl Packer {
@@ -69,7 +74,7 @@ impl Packer {
     pub fn new(scheme: Scheme, level: i32) -> Result<Self> {
         let zstd = match scheme {
             Scheme::Lz4 => None,
-            Scheme::Zstd => Some(RefCell::new(zstd::bulk::Compressor::new(level)?)),
+            Scheme::Zstd => Some(Compressor::new(level)?),
         };
         Ok(Packer { scheme, zstd })
     }
@@ -85,14 +90,14 @@ impl Packer {
                 Ok([&size.to_le_bytes()[..], &lz4_flex::block::compress(bytes)].concat())
             }
             Some(zstd) => {
-                let frame = zstd.borrow_mut().compress(bytes)?;
+                let frame = zstd.pack(bytes)?;
                 Ok([&(bytes.len() as u64).to_le_bytes()[..], &frame].concat())
             }
         }
     }
 }
 
-fn damaged(scheme: &str, why: impl std::fmt::Display) -> Error {
+pub(super) fn damaged(scheme: &str, why: impl std::fmt::Display) -> Error {
     Error::corrupt("bad_compressed_data", format!("{scheme}: {why}"))
 }
 
@@ -244,17 +249,13 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// A claim of this size may be believed before it is proven.
 const SMALL_FRAME: u64 = 1 << 20;
 
-thread_local! {
-    static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
-}
-
 /// Whether a frame has no size in front. The fifth byte's bit 4 is unused in frames, so a size that happens to look like the
 /// magic is told apart.
 fn is_bare(bytes: &[u8]) -> bool {
     bytes.len() < 8 || (bytes.starts_with(&ZSTD_MAGIC) && bytes.get(4).is_some_and(|b| b & 0x10 == 0))
 }
 
-fn zstd(bytes: &[u8], limits: &Limits, out: &mut Pooled) -> Result<()> {
+fn unpack_zstd(bytes: &[u8], limits: &Limits, out: &mut Pooled) -> Result<()> {
     let (claimed, frame) = match is_bare(bytes) {
         true => (None, bytes),
         false => (Some(u64_at(bytes, 0)?), bytes.get(8..).unwrap_or_default()),
@@ -268,11 +269,7 @@ fn zstd(bytes: &[u8], limits: &Limits, out: &mut Pooled) -> Result<()> {
     if let Some(size_claimed) = claimed.filter(|c| *c <= SMALL_FRAME) {
         let length = size(size_claimed)?;
         let room = out.room(length).get_mut(..length).unwrap_or_default();
-        let unpacked = UNPACKER.with_borrow_mut(|unpacker| match unpacker {
-            Some(known) => known.decompress_to_buffer(frame, room),
-            None => unpacker.insert(zstd::bulk::Decompressor::new()?).decompress_to_buffer(frame, room),
-        });
-        let unpacked = unpacked.map_err(|e| damaged("zstd", e))?;
+        let unpacked = zstd::unpack(frame, room, limits)?;
         if unpacked != length {
             return Err(damaged("zstd", format!("expected {length} bytes, unpacked {unpacked}")));
         }
@@ -282,8 +279,7 @@ fn zstd(bytes: &[u8], limits: &Limits, out: &mut Pooled) -> Result<()> {
     // Small outputs are reserved at once; beyond that the claim has to prove itself.
     let trusted = most.min((frame.len() as u64).saturating_mul(16).max(64 << 10));
     out.reserve(size(if claimed.is_some() { trusted } else { 0 })?);
-    let reader = zstd::stream::read::Decoder::with_buffer(frame).map_err(|e| damaged("zstd", e))?.single_frame();
-    let mut reader = reader.take(most.saturating_add(1));
+    let mut reader = zstd::reader(frame, limits)?.take(most.saturating_add(1));
     let before = out.len();
     loop {
         let read = reader.read(out.room(STEP)).map_err(|e| damaged("zstd", e))?;
@@ -316,7 +312,7 @@ mod tests {
         packed[3] = 0x7F;
         assert!(Scheme::Lz4.decompress(&packed, &limits).is_err());
 
-        let frame = zstd::bulk::compress(text.as_bytes(), 3).unwrap();
+        let frame = ::zstd::bulk::compress(text.as_bytes(), 3).unwrap();
         assert_eq!(Scheme::Zstd.decompress(&frame, &limits).unwrap(), text.as_bytes());
         let sized = |n: u64| [&n.to_le_bytes()[..], &frame].concat();
         assert_eq!(Scheme::Zstd.decompress(&sized(text.len() as u64), &limits).unwrap(), text.as_bytes());

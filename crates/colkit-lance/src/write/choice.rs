@@ -82,7 +82,9 @@ impl Choice {
             (None, Prefer::Size) => &[(Scheme::Zstd, 9)],
         };
         let level = self.hints.level.or(self.level);
-        schemes.iter().map(|(scheme, default)| Packer::new(*scheme, level.unwrap_or(*default))).collect()
+        // What was asked for by name is an error if it cannot be had.
+        let schemes = schemes.iter().filter(|(scheme, _)| self.forces_general() || scheme.can_pack());
+        schemes.map(|(scheme, default)| Packer::new(*scheme, level.unwrap_or(*default))).collect()
     }
 
     /// What may compress these values one by one. Lance unpacks a null like an empty value, and finds no length in lz4's: such
@@ -91,7 +93,7 @@ impl Choice {
         let mut packers = self.packers()?;
         if packers.iter().any(|p| p.scheme == Scheme::Lz4) && (0..texts.len()).any(|i| texts.get(i).is_empty()) {
             packers.retain(|p| p.scheme == Scheme::Zstd);
-            if packers.is_empty() {
+            if packers.is_empty() && Scheme::Zstd.can_pack() {
                 packers.push(Packer::new(Scheme::Zstd, 1)?);
             }
         }
@@ -107,7 +109,8 @@ impl Choice {
             (None, Prefer::Balance) => &[Scheme::Lz4, Scheme::Zstd],
         };
         let level = self.hints.dictionary_level.or(self.level).unwrap_or(3);
-        schemes.iter().map(|scheme| Packer::new(*scheme, level)).collect()
+        let asked = self.hints.dictionary_compression.is_some();
+        schemes.iter().filter(|scheme| asked || scheme.can_pack()).map(|scheme| Packer::new(*scheme, level)).collect()
     }
 
     /// Whether general compression was asked for by name, and so is used wherever it makes values smaller.

@@ -267,7 +267,8 @@ impl TreePage {
     fn scheme(&self) -> Option<Scheme> {
         match (self.choice.hints.compression, self.choice.prefer) {
             (Some(Asked::Lz4), _) => Some(Scheme::Lz4),
-            (Some(Asked::Zstd), _) | (None, Prefer::Size) => Some(Scheme::Zstd),
+            (Some(Asked::Zstd), _) => Some(Scheme::Zstd),
+            (None, Prefer::Size) => Some(Scheme::Zstd).filter(|scheme| scheme.can_pack()),
             _ => None,
         }
     }
