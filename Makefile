@@ -15,12 +15,19 @@ WORKSPACE := --workspace --all-features
 .PHONY: test lint unit interop fuzz fuzz-short miri deny release tour clean
 .PHONY: bench bench-quick bench-quick-run bench-full bench-peers bench-sql bench-report bench-pack
 
-test: lint deny unit interop fuzz-short
+test: lint deny portability unit interop fuzz-short
 	@echo "all tests passed"
 
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(WORKSPACE) --all-targets --locked -- -D warnings
+
+# Every set of features of the library, its weight, and other systems as far as a check without their C compilers goes.
+# Targets that are missing are installed with INSTALL=1 only.
+.PHONY: portability
+portability:
+	tests/features.sh
+	tests/portability.sh
 
 unit:
 	$(CARGO) test $(WORKSPACE) --locked
