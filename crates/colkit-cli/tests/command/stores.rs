@@ -27,7 +27,7 @@ fn count(log: &[Asked], method: &str) -> u64 {
 fn numbers(said: &Said, start: &str) -> Vec<u64> {
     let line = said.err.lines().find(|l| l.starts_with(start)).unwrap_or_else(|| panic!("no {start}: {}", said.err));
     let words = line.strip_prefix(start).unwrap().split_whitespace();
-    words.filter_map(|w| w.replace(',', "").parse().ok()).collect()
+    words.filter_map(|w| w.replace([',', '(', ')'], "").parse().ok()).collect()
 }
 
 #[test]
