@@ -7,9 +7,9 @@ cd "$(dirname "$0")/.."
 CARGO=${CARGO:-cargo}
 
 # In a browser there are no files, no threads and no C.
-web=lance,plain,pure
-# Parquet and Arrow files need zstd in C, AT-1 also xz: they are checked on Linux alone.
-desktop=chrono-tz,fs,lance,mmap,plain,prettyprint,pure,text,threads
+web=at1,lance,plain,pure
+# Parquet and Arrow files need zstd in C, and packing AT-1 xz: they are checked on Linux alone.
+desktop=at1,chrono-tz,fs,lance,mmap,plain,prettyprint,pure,text,threads
 
 has_target() {
   [ -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ]
@@ -20,7 +20,7 @@ check() {
     rustup target add "$1"
   fi
   if ! has_target "$1"; then
-    echo "skipped: the target $1 is not installed (rustup target add $1, or INSTALL=1)"
+    tests/skip.sh portability "the target $1 is not installed (rustup target add $1, or INSTALL=1)"
     return
   fi
   echo "check: colkit for $1 with $2"

@@ -7,6 +7,7 @@
 //! driver; with the feature `object-store`, [`drive::store::Remote`] runs the same machines over an object store. Both
 //! scan with a [`Scanner`].
 
+mod attributes;
 #[cfg(feature = "fs")]
 mod beneath;
 pub mod cells;
@@ -50,6 +51,7 @@ mod value;
 mod values;
 mod views;
 
+pub use attributes::Attributes;
 pub use decimal::Decimal;
 pub use drive::blocking::Batches;
 pub use error::{Class, Error, REPORT_TO, Result};
@@ -83,7 +85,7 @@ pub use temporary::FolderSink;
 #[cfg(feature = "fs")]
 pub use there::already_there;
 #[cfg(feature = "fs")]
-pub use tree::{Attributes, TreeSink};
+pub use tree::TreeSink;
 pub use value::Value;
 pub use values::check_values;
 pub use views::with_views;

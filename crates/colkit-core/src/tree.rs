@@ -1,31 +1,11 @@
 //! A directory tree of output files that appears completely or not at all.
 
+use crate::Attributes;
 use crate::beneath::Folder;
 use crate::{Error, FolderSink, Result, Sink};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
-
-/// What is kept of a file or folder besides its name and content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attributes {
-    /// Who may read, write and run it: the nine bits of Unix. What the process's own mask forbids stays forbidden.
-    pub mode: Option<u32>,
-    /// When it was last modified.
-    pub modified: Option<SystemTime>,
-}
-
-impl Attributes {
-    /// Those of a file or folder.
-    pub fn of(metadata: &std::fs::Metadata) -> Self {
-        #[cfg(unix)]
-        let mode = Some(std::os::unix::fs::MetadataExt::mode(metadata) & 0o777);
-        #[cfg(not(unix))]
-        let mode = None;
-        Attributes { mode, modified: metadata.modified().ok() }
-    }
-}
 
 /// Files and folders on their way to a folder. They wait in a temporary one on the same file system; dropped before
 /// [`TreeSink::commit`], they are gone.
@@ -175,6 +155,7 @@ mod tests {
     use std::fs::{create_dir, create_dir_all, read, read_dir, write};
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::time::Duration;
+    use std::time::SystemTime;
 
     fn put(tree: &TreeSink, name: &str, attributes: Attributes) {
         let mut sink = tree.file(name, attributes).unwrap();

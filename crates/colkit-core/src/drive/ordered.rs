@@ -5,6 +5,7 @@
 //! it asks for is not free. The front piece never waits for memory, so the work always goes on: what is held is bounded by the
 //! budget for the pieces behind the front, plus what the front piece holds within the same budget.
 
+use super::allowed;
 use crate::{Error, Limits, Result};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -47,6 +48,7 @@ pub fn run<'a>(
     budget: Budget,
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
+    let budget = Budget { threads: allowed(budget.threads), ..budget };
     let threads = budget.threads.min(pieces.size_hint().1.unwrap_or(usize::MAX));
     let pipeline = Pipeline {
         pieces: Mutex::new(pieces),

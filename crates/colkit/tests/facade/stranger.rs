@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// What it depends on.
-const DEPENDENCY: &str = "";
+const DEPENDENCY: &str = ", default-features = false, features = [\"fs\", \"lance\", \"pure\"]";
 
 const PROGRAM: &str = r#"
 use colkit::arrow::array::AsArray;
