@@ -18,7 +18,8 @@ pub use sql::SqlArgs;
 const EXIT_CODES: &str = "\
 The format is detected from the content. FILE may be a path, a URL (s3://, gs://, az://, https://),
 or - for stdin or stdout.
-Exit codes: 0 success; 1 failure, invalid file or differences found; 2 usage error; 70 a bug in colkit.
+Exit codes: 0 success; 1 failure, invalid file or differences found; 2 usage error;
+70 a bug in colkit.
 Colour and progress are shown only on a terminal; set NO_COLOR to disable colour.";
 
 /// Inspect, verify, convert, diff and query columnar files, reading only what you need.

@@ -5,7 +5,7 @@
 
 use crate::args::{Cli, Verb};
 use clap::Parser;
-use colkit::{Class, Error};
+use colkit::Error;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -32,19 +32,19 @@ fn beside(own: &Path) -> Option<PathBuf> {
 #[cfg(unix)]
 fn run(mut command: Command) -> ExitCode {
     use std::os::unix::process::CommandExt;
-    failed(&command.exec())
+    failed(command.exec())
 }
 
 #[cfg(not(unix))]
 fn run(mut command: Command) -> ExitCode {
     match command.status() {
         Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
-        Err(error) => failed(&error),
+        Err(error) => failed(error),
     }
 }
 
-fn failed(error: &std::io::Error) -> ExitCode {
-    let error = Error::new(Class::Io, "no_query_engine", format!("{PROGRAM} cannot be started: {error}"));
+fn failed(error: std::io::Error) -> ExitCode {
+    let error = Error::from(error).file(PROGRAM).part("starting it");
     crate::report::error(&error, false, &mut crate::Io::of_process().stderr);
     ExitCode::FAILURE
 }

@@ -133,7 +133,7 @@ impl<T: Send> Machine for Coroutine<T> {
 
     fn step(&mut self, got: Vec<Bytes>) -> Result<Step<T>> {
         let Some(future) = &mut self.future else {
-            return Err(Error::request("machine_finished", "the machine has given its result already"));
+            return Err(Error::internal("the machine has given its result already"));
         };
         {
             let mut exchange = self.io.lock();

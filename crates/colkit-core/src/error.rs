@@ -317,7 +317,7 @@ mod tests {
         let back = Error::from(carried);
         assert_eq!((back.code(), back.offset(), back.file_name()), ("bad_magic", Some(5), Some("t.cff")));
         let theirs = Error::from(ArrowError::from_external_error("elsewhere".into()));
-        assert_eq!((theirs.code(), theirs.message()), ("arrow", "External error: elsewhere"));
+        assert_eq!((theirs.code(), theirs.message()), ("arrow_error", "External error: elsewhere"));
     }
 
     #[test]

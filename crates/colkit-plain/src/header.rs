@@ -54,7 +54,7 @@ impl Header {
     async fn read(mut self, io: &Io, largest_whole: u64) -> Result<PlainTable> {
         let first = (self.dialect.fixed as u64).max(self.options.prefetch).min(self.size);
         if first == 0 {
-            return Err(Error::corrupt("truncated_header", "the file is empty").at(0));
+            return Err(Error::corrupt("truncated", "the file is empty").at(0));
         }
         let head = io.read_one(ByteRange::between(0, first)).await?;
         let fixed = self.parse_fixed(&head)?;

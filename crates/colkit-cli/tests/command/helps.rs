@@ -6,9 +6,7 @@ use super::run::Folder;
 fn help_and_version() {
     let folder = Folder::new();
     let help = folder.ok(&["--help"]).out;
-    assert!(help.contains(
-        "Exit codes: 0 success; 1 failure, invalid file or differences found; 2 usage error; 70 a bug in colkit."
-    ));
+    assert!(help.contains("Exit codes: 0 success; 1 failure, invalid file or differences found; 2 usage error;"));
     assert!(folder.ok(&["convert", "--help"]).out.contains("colkit convert [OPTIONS] <IN>... <OUT>"));
     assert!(folder.ok(&["--version"]).out.starts_with("colkit "));
 }

@@ -61,8 +61,7 @@ impl Surveyor for Survey {
 
 impl Survey {
     fn check_length(&self, length: usize) -> Result<()> {
-        Limits::check("a line", length as u64, self.longest)
-            .map_err(|e| e.hint("--memory and --limit-value allow more"))
+        Limits::check("a line", length as u64, self.longest).map_err(|e| e.hint(Limits::value_hint()))
     }
 
     /// Adds one line's object.
@@ -100,7 +99,7 @@ fn schema(members: &Members, rows: u64, options: &NdjsonOptions) -> Result<Schem
     if members.len() == 0 && options.columns.is_none() {
         let (code, message) = match rows {
             0 => ("no_rows", "the file has no object in it, so its columns are not known"),
-            _ => ("no_columns", "every object of the file is empty"),
+            _ => ("only_empty_objects", "every object of the file is empty"),
         };
         return Err(Error::corrupt(code, message).at(0));
     }
