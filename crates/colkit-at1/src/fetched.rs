@@ -35,8 +35,6 @@ impl Source for Fetched {
             let end = start.checked_add(range.len_usize().ok()?)?;
             (end <= bytes.len()).then(|| bytes.slice(start..end))
         });
-        inside.ok_or_else(|| {
-            Error::request("stream_not_read", format!("bytes {range} were not fetched")).at(range.start())
-        })
+        inside.ok_or_else(|| Error::internal(format!("bytes {range} were not fetched")).at(range.start()))
     }
 }

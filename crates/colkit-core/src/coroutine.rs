@@ -148,7 +148,7 @@ impl<T: Send> Machine for Coroutine<T> {
             Poll::Pending => {
                 let asked = std::mem::take(&mut self.io.lock().asked);
                 if asked.is_empty() {
-                    return Err(Error::request("machine_stalled", "a computation waits for nothing; a bug in colkit"));
+                    return Err(Error::internal("a computation waits for nothing"));
                 }
                 Ok(Step::Need(asked))
             }

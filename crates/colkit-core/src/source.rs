@@ -227,7 +227,8 @@ impl<S: Source + ?Sized> Source for Arc<S> {
     }
 }
 
-#[cfg(all(test, feature = "fs"))]
+#[cfg(feature = "fs")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Write;

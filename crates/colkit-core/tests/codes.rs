@@ -1,5 +1,7 @@
 //! The list of error codes against the sources and the documentation.
 
+#![cfg(test)]
+
 use colkit_core::Class;
 use colkit_core::codes::{ALL, find};
 use std::fmt::Write;

@@ -280,7 +280,7 @@ impl<I> Drop for PieceOutput<'_, I> {
     fn drop(&mut self) {
         // Only a panic leaves a piece unfinished: without an error the consumer would wait forever.
         if !self.finished {
-            self.finish(Err(Error::request("worker_failed", "a worker panicked; this is a bug in colkit")));
+            self.finish(Err(Error::panicked("a worker")));
         }
     }
 }

@@ -167,7 +167,8 @@ mod absent {
     }
 }
 
-#[cfg(all(test, feature = "zstd", feature = "pure"))]
+#[cfg(all(feature = "zstd", feature = "pure"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use colkit_core::Limits;
