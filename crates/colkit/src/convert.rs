@@ -5,19 +5,17 @@
 
 use crate::fidelity::{carried, laid_out};
 use crate::narrow::{narrowed, to_types};
-use crate::{
-    ColumnName, CreateOptions, Filter, Input, OpenFile, OpenOptions, ScanBuilder, TextReading, create, type_name,
-};
+use crate::{ColumnName, CreateOptions, Filter, Input, OpenFile, OpenOptions, ScanBuilder, TextReading, type_name};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
 use colkit_core::{Error, Format, Result, Scan, Setting, Sink, TableWriter, Types, WriteOptions};
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Converts the file at `from` to the format that the extension of `to` stands for. [`Conversion`] says more.
-pub fn convert(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<ConversionSummary> {
+#[cfg(feature = "fs")]
+pub fn convert(from: impl AsRef<std::path::Path>, to: impl AsRef<std::path::Path>) -> Result<ConversionSummary> {
     Conversion::new([Input::path(from)?]).write_to(to)
 }
 
@@ -100,10 +98,11 @@ impl Conversion {
     }
 
     /// Converts to the file at `path`, which appears when it is complete.
-    pub fn write_to(self, path: impl AsRef<Path>) -> Result<ConversionSummary> {
+    #[cfg(feature = "fs")]
+    pub fn write_to(self, path: impl AsRef<std::path::Path>) -> Result<ConversionSummary> {
         let path = path.as_ref();
         let target = self.create.format_of(path)?;
-        let sink = create(path, self.inputs.iter().filter_map(Input::place), self.create.existing)?;
+        let sink = crate::create(path, self.inputs.iter().filter_map(Input::place), self.create.existing)?;
         let written = self.prepare(target).and_then(|prepared| prepared.write(sink));
         written.map_err(|e| e.file(path.display().to_string()))
     }

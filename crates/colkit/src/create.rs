@@ -1,20 +1,9 @@
-//! Writing a file: in the format that its name says, complete or not at all.
+//! How files are written.
 
-use crate::fidelity::{carried, laid_out};
-use crate::narrow::to_types;
-use crate::{Registry, create, target_format};
-use arrow::datatypes::{Schema, SchemaRef};
-use arrow::record_batch::{RecordBatch, RecordBatchReader};
-use colkit_core::plan::batch_of;
-use colkit_core::{Existing, Format, Nulls, Result, TableWriter, Types, WriteOptions, WriteSummary};
+use crate::{Registry, target_format};
+use colkit_core::{Existing, Format, Nulls, Result, Types, WriteOptions};
 use std::path::Path;
 use std::sync::Arc;
-
-/// Writes all batches of `reader` to a new file at `path`, in the format that its extension stands for. The file appears
-/// when it is complete. One that is there is an error; [`CreateOptions`] says more.
-pub fn write(path: impl AsRef<Path>, reader: impl RecordBatchReader) -> Result<WriteSummary> {
-    CreateOptions::new().write(path, reader)
-}
 
 /// How to write files.
 ///
@@ -118,62 +107,5 @@ impl CreateOptions {
     /// The format that a file at `path` gets.
     pub fn format_of(&self, path: impl AsRef<Path>) -> Result<Arc<dyn Format>> {
         target_format(&self.registry, self.format.as_deref(), Some(path.as_ref()), "CreateOptions::with_format")
-    }
-
-    /// Starts a file at `path` for batches of this schema.
-    pub fn create(&self, path: impl AsRef<Path>, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let path = path.as_ref();
-        let format = self.format_of(path)?;
-        let start = || -> Result<Box<dyn TableWriter>> {
-            let (plain, left_out) = carried(schema, format.as_ref(), self.drop_metadata)?;
-            let stored = Arc::new(laid_out(&plain, format.as_ref()));
-            let sink = create(path, [], self.existing)?;
-            let inner = format.writer(stored.clone(), sink, &self.write)?;
-            let name = path.display().to_string();
-            Ok(Box::new(Fitted { inner, given: schema.clone(), stored, left_out, name }))
-        };
-        start().map_err(|e| e.file(path.display().to_string()))
-    }
-
-    /// Writes all batches of `reader` to a file at `path`.
-    pub fn write(&self, path: impl AsRef<Path>, reader: impl RecordBatchReader) -> Result<WriteSummary> {
-        let mut writer = self.create(path, &reader.schema())?;
-        for batch in reader {
-            writer.write(&batch?)?;
-        }
-        writer.finish()
-    }
-}
-
-/// Gives a writer batches as its format stores them, and errors the name of the file.
-struct Fitted {
-    inner: Box<dyn TableWriter>,
-    given: SchemaRef,
-    stored: SchemaRef,
-    left_out: Option<String>,
-    name: String,
-}
-
-impl Fitted {
-    /// The batch as it is stored. One of another schema stays as it is: the writer knows best what is wrong with it.
-    fn fit(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let types = |schema: &Schema| schema.fields().iter().map(|f| f.data_type().clone()).collect::<Vec<_>>();
-        if types(&batch.schema()) != types(&self.given) {
-            return Ok(batch.clone());
-        }
-        batch_of(&self.stored, to_types(batch.columns(), &self.stored)?, batch.num_rows())
-    }
-}
-
-impl TableWriter for Fitted {
-    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let written = self.fit(batch).and_then(|batch| self.inner.write(&batch));
-        written.map_err(|e| e.file(self.name.clone()))
-    }
-
-    fn finish(self: Box<Self>) -> Result<WriteSummary> {
-        let mut summary = self.inner.finish().map_err(|e| e.file(self.name.clone()))?;
-        summary.notes.splice(0..0, self.left_out);
-        Ok(summary)
     }
 }

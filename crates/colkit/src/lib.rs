@@ -97,6 +97,8 @@ mod target;
 mod text;
 mod type_name;
 mod verify;
+#[cfg(feature = "fs")]
+mod write;
 
 pub use arrow;
 #[cfg(feature = "at1")]
@@ -124,8 +126,10 @@ pub mod lance {
     pub use colkit_lance::{Lance, LanceWriteOptions, Prefer};
 }
 pub use columns::ColumnName;
-pub use convert::{Conversion, ConversionSummary, NextSink, Prepared, convert, wider_fields};
-pub use create::{CreateOptions, write};
+#[cfg(feature = "fs")]
+pub use convert::convert;
+pub use convert::{Conversion, ConversionSummary, NextSink, Prepared, wider_fields};
+pub use create::CreateOptions;
 pub use diff::{ByKey, CellDifference, DiffOptions, Difference, Key, diff};
 pub use fidelity::without_views;
 pub use input::Input;
@@ -140,6 +144,8 @@ pub use target::{check_target, create};
 pub use text::TextReading;
 pub use type_name::type_name;
 pub use verify::{Verdict, verify};
+#[cfg(feature = "fs")]
+pub use write::write;
 
 /// Opens the file at `path`, whatever known format it is in.
 #[cfg(feature = "fs")]

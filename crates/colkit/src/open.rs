@@ -5,7 +5,6 @@ use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{
     Format, Layout, Limits, Nulls, ReadOptions, Result, Scan, TableFile, Verified, available_threads, recognise,
 };
-use std::path::Path;
 use std::sync::Arc;
 
 /// How to open files.
@@ -117,8 +116,9 @@ impl OpenOptions {
         known.map_err(|error| error.file(input.name()))
     }
 
-    /// Opens the file at `path` or, with the feature `store`, the object at a URL.
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<OpenFile> {
+    /// Opens the file at `path` or, with the feature `object-store`, the object at a URL.
+    #[cfg(feature = "fs")]
+    pub fn open(&self, path: impl AsRef<std::path::Path>) -> Result<OpenFile> {
         self.open_input(&Input::path(path)?)
     }
 
