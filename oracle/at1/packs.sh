@@ -21,7 +21,7 @@ source=$(cargo metadata --format-version 1 --locked --manifest-path "$here/Cargo
 built() {
     find "$oracle_target/release/build" -name "$1" | head -n 1
 }
-cc -O2 -w "$source/csrc/at1_decode.c" -I "$source/csrc" "$(built liblzma.a)" "$(built libzstd.a)" -pthread \
+CPATH=$headers cc -O2 -w "$source/csrc/at1_decode.c" -I "$source/csrc" "$(built liblzma.a)" "$(built libzstd.a)" -pthread \
     -o "$folder/decode" || exit 1
 "$folder/decode" "$folder/bundle.at1" "$folder/restored" 2>"$folder/said" || { cat "$folder/said"; exit 1; }
 diff -r "$folder/bundle" "$folder/restored" || exit 1
