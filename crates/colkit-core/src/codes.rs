@@ -99,7 +99,7 @@ pub const ALL: &[Code] = &[
     code(Request, "output_is_input", "The file to write is also read.", "Write to another name and rename it afterwards."),
     code(Request, "stdin_twice", "Standard input can be read only once.", ""),
     code(Request, "type_mismatch", "A column cannot be compared with that value.", "Put text in quotes."),
-    code(Request, "usage", "The arguments of the command are wrong.", "`--help` lists them."),
+    code(Request, "usage", "The arguments of the command are wrong.", "Its help lists them."),
 
     code(Data, "arrow_error", "The Arrow or Parquet library refused the data.", ""),
     code(Data, "bad_cell", "A cell of a text file does not fit the type of its column.", "Give the column another type."),
