@@ -79,7 +79,7 @@ miri:
 	else \
 	  export MIRIFLAGS=-Zmiri-disable-isolation; \
 	  $(CARGO) +nightly miri test --locked -p colkit-core --lib -- source::tests::a_file_and_its_bytes_answer_alike && \
-	  $(CARGO) +nightly miri test --locked -p colkit-lance --lib -- codec::bitpack codec::fsst values::tests v21::look_up; \
+	  $(CARGO) +nightly miri test --locked -p colkit-lance --lib -- codec::bitpack codec::fsst values::tests v21::dictionary; \
 	fi
 
 # Licences and sources are checked in any case, the rest with cargo-deny. The database of vulnerabilities comes over the network.

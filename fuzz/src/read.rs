@@ -6,7 +6,7 @@ use arrow::compute::{concat_batches, take_record_batch};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::drive::blocking;
-use colkit_core::{Format, Late, Op, Predicate, Projection, Result, Scan, Source, Table, Value};
+use colkit_core::{Format, LateMaterialization, Op, Predicate, Projection, Result, Scan, Source, Table, Value};
 use std::sync::Arc;
 
 /// A file may say that it has any number of rows; so many are looked at.
@@ -82,11 +82,11 @@ fn conditions(table: &Arc<dyn Table>, file: &Bytes, all: &RecordBatch) {
     let compared = |column: usize, op: Op| Predicate::compare(column, op, value(column)?).bind(&schema).ok();
     let predicates = (0..all.num_columns().min(2)).flat_map(|c| [compared(c, Op::Eq), compared(c, Op::Ge)]);
     for predicate in predicates.flatten() {
-        let found = |late: Late| {
+        let found = |late: LateMaterialization| {
             let scan = Scan { predicate: Some(predicate.clone()), late, ..scan(Projection::all()) };
             rows(table, file, &scan)
         };
-        let (Ok(first), Ok(beside)) = (found(Late::Always), found(Late::Never)) else { continue };
+        let (Ok(first), Ok(beside)) = (found(LateMaterialization::Always), found(LateMaterialization::Never)) else { continue };
         // Batches are cut differently, so that one may have more of the first rows than the other.
         let count = first.num_rows().min(beside.num_rows());
         assert!(count >= ROWS || first.num_rows() == beside.num_rows(), "{predicate:?}");

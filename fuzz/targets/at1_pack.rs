@@ -2,7 +2,7 @@
 #![no_main]
 
 use bytes::Bytes;
-use colkit_at1::{Aim, Codec, Effort, PackOptions};
+use colkit_at1::{PackPriority, Codec, Effort, PackOptions};
 use colkit_core::MemorySink;
 
 libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
@@ -11,7 +11,7 @@ libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
     let codec = usize::from(first >> 3).checked_sub(1).and_then(|i| Codec::ALL.get(i)).copied();
     let options = PackOptions {
         codec: codec.filter(|c| *c != Codec::Bundle),
-        aim: if first & 1 == 0 { Aim::Queryable } else { Aim::Smallest },
+        aim: if first & 1 == 0 { PackPriority::Queryable } else { PackPriority::Smallest },
         effort: Effort::Fast,
         stream: first & 6 == 6,
         threads: 1,

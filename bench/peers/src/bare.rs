@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, Re
 use bytes::Bytes;
 use colkit::core::drive::parallel;
 use colkit::core::{ReadOptions, Scan};
-use colkit::{Format, MemorySink, RegionKind, Registry, TableFile, TextReading, WriteOptions};
+use colkit::{Format, MemorySink, RegionKind, Registry, TableFile, TextOptions, WriteOptions};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub fn run(contest: &mut Contest, rows: usize) -> Result<()> {
     let registry = Registry::default();
     for name in ["gppcol", "cff", "colfile"] {
         let table = if name == "gppcol" { table.clone() } else { without_bools(&table)? };
-        measure(contest, &registry.named(name, &TextReading::default())?, &table)?;
+        measure(contest, &registry.named(name, &TextOptions::default())?, &table)?;
     }
     Ok(())
 }

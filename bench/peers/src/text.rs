@@ -6,7 +6,7 @@ use crate::{Bench, arrow_batches};
 use arrow::array::RecordBatch;
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use colkit::at1::{Aim, Effort, PackOptions, RestoreOptions, pack, restore_with};
+use colkit::at1::{PackPriority, Effort, PackOptions, RestoreOptions, pack, restore_with};
 use colkit::{Conversion, CreateOptions, FileSource, Input, Limits};
 use serde_json::json;
 use std::io::{Read, Write};
@@ -86,9 +86,9 @@ fn packing(bench: &Bench, contest: &mut Contest, name: &str) -> Result<()> {
             })
         };
         let entries = vec![
-            ours("colkit", ".at1", Aim::Queryable, Effort::Default),
-            ours("colkit smallest", ".smallest.at1", Aim::Smallest, Effort::Default),
-            ours("colkit fast", ".fast.at1", Aim::Queryable, Effort::Fast),
+            ours("colkit", ".at1", PackPriority::Queryable, Effort::Default),
+            ours("colkit smallest", ".smallest.at1", PackPriority::Smallest, Effort::Default),
+            ours("colkit fast", ".fast.at1", PackPriority::Queryable, Effort::Fast),
             stream("xz -6", ".xz", |text| xz(text, 6)),
             stream("zstd -3", ".zst", |text| Ok(zstd::encode_all(text, 3)?)),
             stream("zstd -19", ".19.zst", |text| Ok(zstd::encode_all(text, 19)?)),

@@ -10,7 +10,7 @@
 #![allow(clippy::print_stdout, reason = "a program, not a library")]
 
 use bytes::Bytes;
-use colkit_at1::{Aim, BundleFile, Codec, Effort, PackOptions, pack, pack_bundle};
+use colkit_at1::{BundleFile, Codec, Effort, PackOptions, PackPriority, pack, pack_bundle};
 use colkit_core::drive::parallel;
 use colkit_core::{Error, FileSink, Result, available_threads};
 use std::fmt::Write as _;
@@ -157,7 +157,7 @@ fn ways(all_of_them: bool) -> Vec<(String, PackOptions)> {
             all.push((name, PackOptions { codec: Some(codec), effort, stream, ..base.clone() }));
         }
     }
-    for aim in [Aim::Queryable, Aim::Smallest] {
+    for aim in [PackPriority::Queryable, PackPriority::Smallest] {
         for effort in [Effort::Fast, Effort::Default, Effort::Best] {
             all.push((format!("{aim:?}-{effort:?}"), PackOptions { aim, effort, ..base.clone() }));
         }

@@ -8,7 +8,7 @@
 #![allow(clippy::print_stdout, reason = "a program, not a library")]
 
 use arrow::datatypes::DataType;
-use colkit_at1::{Aim, Effort, PackOptions, PackedText, TextReader, pack};
+use colkit_at1::{Effort, PackOptions, PackPriority, PackedText, TextReader, pack};
 use colkit_core::cells::Inference;
 use colkit_core::{
     Boxed, Error, FileSink, FileSource, Machine, Predicate, Projection, ReadOptions, Result, Scan, Step, Table,
@@ -65,7 +65,7 @@ fn processor() -> f64 {
 fn packed(from: &str, to: &str, how: &str) -> Result<()> {
     let mut options = PackOptions { is_table: from.ends_with("csv") || from.ends_with("json"), ..Default::default() };
     match how {
-        "smallest" => options.aim = Aim::Smallest,
+        "smallest" => options.aim = PackPriority::Smallest,
         "fast" => options.effort = Effort::Fast,
         "best" => options.effort = Effort::Best,
         _ => {}

@@ -44,7 +44,7 @@ pub use codec::bundle::encode::MOST_FILES;
 pub use encode::compress::Effort;
 pub use format::At1;
 #[cfg(feature = "write")]
-pub use pack::{Aim, PackOptions, PackSummary, pack};
+pub use pack::{PackOptions, PackPriority, PackSummary, pack};
 pub use restore::{Integrity, RestoreOptions, Restored, restore, restore_with};
 pub use text::{PackedText, TextReader};
 

@@ -15,7 +15,7 @@ use crate::encode::groups::Settings;
 use crate::encode::plan::{Layout, LineEncoder, Plan};
 use crate::encode::sample::Sample;
 use crate::encode::spool::{Chunks, Parts, Spool, each_piece};
-use crate::encode::whole::{Set, head, streaming_head, trailer, whole_file};
+use crate::encode::whole::{EncodedStreams, head, streaming_head, trailer, whole_file};
 use crate::encode::{lines, put};
 use crate::restore::{Integrity, RestoreOptions, restore_with};
 use colkit_core::{ByteRange, Class, Error, Result, Sink, Source, available_threads};
@@ -24,7 +24,7 @@ use std::path::PathBuf;
 
 /// What matters most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Aim {
+pub enum PackPriority {
     /// Tables and JSON lines can be queried while packed.
     #[default]
     Queryable,
@@ -38,7 +38,7 @@ pub struct PackOptions {
     /// The codec to use, instead of finding it.
     pub codec: Option<Codec>,
     /// What matters most.
-    pub aim: Aim,
+    pub aim: PackPriority,
     /// It is a table in text, by its name: codecs that would show something else of it are not chosen.
     pub is_table: bool,
     /// How hard to try.
@@ -57,7 +57,7 @@ impl Default for PackOptions {
     fn default() -> Self {
         PackOptions {
             codec: None,
-            aim: Aim::default(),
+            aim: PackPriority::default(),
             is_table: false,
             effort: Effort::default(),
             stream: false,
@@ -70,6 +70,7 @@ impl Default for PackOptions {
 
 /// What packing did.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PackSummary {
     /// How the content was taken apart.
     pub codec: Codec,
@@ -181,7 +182,7 @@ impl Packer<'_> {
             start.truncate(memchr::memrchr(b'\n', &start).map_or(start.len(), |at| at + 1));
         }
         // Frames cannot be read in parts, so nothing is lost by choosing only by size.
-        let queryable = self.options.aim == Aim::Queryable && !self.options.stream;
+        let queryable = self.options.aim == PackPriority::Queryable && !self.options.stream;
         let sample = Sample::new(&start, queryable);
         if let Some(codec) = self.options.codec {
             return Ok(Plan::for_codec(codec, &sample));
@@ -225,7 +226,7 @@ impl Packer<'_> {
         let batch_bytes = self.options.group_bytes();
         let group_rows = (batch_bytes / (text.len() / lines + 1)).clamp(64, GROUP_ROWS);
         let PackOptions { effort, threads, spill_folder, .. } = self.options.clone();
-        let quick = self.options.aim == Aim::Queryable;
+        let quick = self.options.aim == PackPriority::Queryable;
         Settings { group_rows, batch_bytes, effort, quick, threads, spill_folder }
     }
 
@@ -270,7 +271,7 @@ impl Packer<'_> {
     }
 
     /// A file that is read and packed piece by piece.
-    fn encode_lines(&self, mut encoder: Box<dyn LineEncoder>) -> Result<Set> {
+    fn encode_lines(&self, mut encoder: Box<dyn LineEncoder>) -> Result<EncodedStreams> {
         let mut chunks = Chunks::new(self.source, 4 << 20);
         let mut trailing = false;
         while let Some(chunk) = chunks.next()? {
@@ -397,10 +398,10 @@ impl Packer<'_> {
     /// A queryable file that RAW comes close to, packed again: it is better to be slow to query than not to be queryable.
     fn with_smallest_blocks(&self, plan: Plan, packed: Packed) -> Result<Packed> {
         let PackOptions { aim, effort, .. } = *self.options;
-        if !plan.codec.is_queryable() || aim == Aim::Smallest || effort != Effort::Default {
+        if !plan.codec.is_queryable() || aim == PackPriority::Smallest || effort != Effort::Default {
             return Ok(packed);
         }
-        let options = PackOptions { aim: Aim::Smallest, ..self.options.clone() };
+        let options = PackOptions { aim: PackPriority::Smallest, ..self.options.clone() };
         let smaller = Packer { source: self.source, options: &options, hash: self.hash }.encode(plan)?;
         Ok(if smaller.size() < packed.size() { smaller } else { packed })
     }
@@ -448,7 +449,7 @@ fn self_checking(payload: Vec<u8>, text: &[u8]) -> Result<Vec<u8>> {
     if payload.first() != Some(&Backend::Stored.id()) {
         return Ok(payload);
     }
-    let (backend, bytes) = compress::Way::Zstd(1).pack(text)?;
+    let (backend, bytes) = compress::Method::Zstd(1).pack(text)?;
     Ok([&[backend.id()][..], &bytes].concat())
 }
 

@@ -22,7 +22,7 @@ use crate::restore::host::{Host, Piece};
 use crate::stream_set::{Entry, Streams};
 use bytes::Bytes;
 use colkit_core::{ByteRange, Error, Result, Source};
-use shape::{Glue, Shape};
+use shape::{RowTemplate, Shape};
 use std::ops::Range;
 
 const MAX_SHAPES: u64 = 64;
@@ -328,7 +328,7 @@ fn inner_shape(streams: &Streams, prefix: &str) -> Result<Shape> {
         return corrupt("a template's lines end with a line end of their own");
     }
     match &shape.glue {
-        Glue::Segments(segments) if segments.iter().any(|s| s.contains(&b'\n')) => {
+        RowTemplate::Segments(segments) if segments.iter().any(|s| s.contains(&b'\n')) => {
             corrupt("a template has a line end inside")
         }
         _ => Ok(shape),
@@ -373,7 +373,7 @@ impl OpenGroup {
         Ok(())
     }
 
-    fn print(&mut self, glue: &Glue, out: &mut Output<'_>) -> Result<()> {
+    fn print(&mut self, glue: &RowTemplate, out: &mut Output<'_>) -> Result<()> {
         let mut put = |before: &[u8], (cells, at): &mut (Bytes, usize)| {
             let cell = next_cell(cells, *at);
             *at += cell.len() + 1;
@@ -383,7 +383,7 @@ impl OpenGroup {
             })
         };
         match glue {
-            Glue::Delimiter(delimiter) => {
+            RowTemplate::Delimiter(delimiter) => {
                 let mut before: &[u8] = &[];
                 for column in &mut self.columns {
                     put(before, column)?;
@@ -391,7 +391,7 @@ impl OpenGroup {
                 }
                 Ok(())
             }
-            Glue::Segments(segments) => {
+            RowTemplate::Segments(segments) => {
                 for (before, column) in segments.iter().zip(&mut self.columns) {
                     put(before, column)?;
                 }

@@ -56,6 +56,7 @@ impl Default for RestoreOptions {
 
 /// What was restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Restored {
     /// Bytes of the original.
     pub bytes: u64,

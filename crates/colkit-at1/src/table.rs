@@ -4,11 +4,11 @@ pub mod builder;
 pub mod cells;
 pub mod column_reader;
 pub mod groups;
+pub mod in_memory;
 pub mod opaque;
 pub mod resident;
 pub mod rows;
 pub mod text;
-pub mod through;
 pub mod verify;
 pub mod verify_bundle;
 

@@ -11,13 +11,13 @@ use crate::codec::{Codec, View};
 use crate::container::{Container, Content, Walk};
 use crate::format::{At1, is_at1};
 use crate::queryable::Queryable;
-use crate::queryable::shape::Glue;
+use crate::queryable::shape::RowTemplate;
 use crate::queryable::typing::Typing;
 use crate::restore::{RestoreOptions, restore_with};
 use crate::stream_set::{Entry, Streams};
 use crate::table::File;
 use crate::table::groups::{Groups, first_line};
-use crate::table::through::Through;
+use crate::table::in_memory::InMemoryTable;
 use arrow::datatypes::{DataType, SchemaRef};
 use bytes::Bytes;
 use colkit_core::cells::Inference;
@@ -168,7 +168,7 @@ impl Open {
     /// Whether the text would be cut into the cells that were packed.
     fn is_as_packed(&self, lines: &Queryable) -> Result<bool> {
         let ([shape], Some(header)) = (&lines.shapes[..], first_line(lines)?) else { return Ok(false) };
-        Ok(matches!(&shape.glue, Glue::Delimiter(d) if d[..] == [self.reader.delimiter(header)]))
+        Ok(matches!(&shape.glue, RowTemplate::Delimiter(d) if d[..] == [self.reader.delimiter(header)]))
     }
 
     fn file(&self, container: &Arc<Container>) -> Arc<File> {
@@ -176,12 +176,12 @@ impl Open {
     }
 
     /// The table of the text that these bytes pack.
-    fn through(&mut self, container: &Arc<Container>, packed: &Bytes) -> Result<Step<Arc<dyn Table>>> {
+    fn in_memory(&mut self, container: &Arc<Container>, packed: &Bytes) -> Result<Step<Arc<dyn Table>>> {
         let Some(text) = self.text(packed)? else { return self.own() };
         let head = text.get(..text.len().min(HEAD)).unwrap_or_default();
         let machine = self.reader.open(head, text.len() as u64, &self.options);
         match blocking::run(machine, &text) {
-            Ok(table) => Ok(Step::Ready(Arc::new(Through { file: self.file(container), text, table }))),
+            Ok(table) => Ok(Step::Ready(Arc::new(InMemoryTable { file: self.file(container), text, table }))),
             Err(e) if e.class() == Class::Request => Err(e),
             // The text has no such table: then what the codec makes of it is better than nothing.
             Err(_) => self.own(),
@@ -223,7 +223,7 @@ impl Machine for Open {
             State::Whole(container) => {
                 let container = container.clone();
                 let packed = got.into_iter().next().unwrap_or_default();
-                self.through(&container, &packed)
+                self.in_memory(&container, &packed)
             }
         }
     }

@@ -40,7 +40,7 @@ pub struct At1Writer {
     types: Vec<Given>,
     settings: Settings,
     lossy: bool,
-    form: Form,
+    form: OutputForm,
     hash: Sha256,
     /// Text that the hash has not seen yet.
     text: Vec<u8>,
@@ -52,7 +52,7 @@ pub struct At1Writer {
 }
 
 /// What is being written.
-enum Form {
+enum OutputForm {
     Csv(Box<TableEncoder>),
     Json(Box<ObjectEncoder>),
     /// While one becomes the other.
@@ -102,7 +102,7 @@ impl At1Writer {
             types,
             settings,
             lossy,
-            form: Form::Neither,
+            form: OutputForm::Neither,
             hash: Sha256::new(),
             text: Vec::new(),
             keys: Vec::new(),
@@ -130,7 +130,7 @@ impl At1Writer {
         table.verbatim(&header)?;
         self.text.extend_from_slice(&header);
         self.text.push(b'\n');
-        self.form = Form::Csv(Box::new(table));
+        self.form = OutputForm::Csv(Box::new(table));
         Ok(())
     }
 
@@ -149,13 +149,13 @@ impl At1Writer {
         let names = self.names.iter().map(|n| n.as_bytes().to_vec()).collect();
         let template = Template { skeleton, names, uses: 0, bytes: 0 };
         let lines = ObjectEncoder::new(vec![template], false, &self.settings).with_types(self.types.clone());
-        self.form = Form::Json(Box::new(lines));
+        self.form = OutputForm::Json(Box::new(lines));
         Ok(())
     }
 
     /// Turns what was written so far into JSON lines.
     fn become_json(&mut self) -> Result<()> {
-        let Form::Csv(table) = std::mem::replace(&mut self.form, Form::Neither) else { return Ok(()) };
+        let OutputForm::Csv(table) = std::mem::replace(&mut self.form, OutputForm::Neither) else { return Ok(()) };
         let rows = table.into_rows()?;
         self.hash = Sha256::new();
         self.text.clear();
@@ -178,7 +178,7 @@ impl At1Writer {
     }
 
     fn json_row<'c>(&mut self, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
-        let Form::Json(lines) = &mut self.form else { return Ok(()) };
+        let OutputForm::Json(lines) = &mut self.form else { return Ok(()) };
         for (cell, key) in cells.clone().zip(&self.keys) {
             self.text.extend_from_slice(key);
             self.text.extend_from_slice(cell);
@@ -190,7 +190,7 @@ impl At1Writer {
     }
 
     fn csv_row<'c>(&mut self, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
-        let Form::Csv(table) = &mut self.form else { return Ok(()) };
+        let OutputForm::Csv(table) = &mut self.form else { return Ok(()) };
         for (i, cell) in cells.clone().enumerate() {
             if i > 0 {
                 self.text.push(b',');
@@ -222,10 +222,10 @@ impl TableWriter for At1Writer {
             self.not_numbers += column.not_numbers;
             columns.push(column);
         }
-        if matches!(self.form, Form::Csv(_)) && columns.iter().any(Cells::needs_json) {
+        if matches!(self.form, OutputForm::Csv(_)) && columns.iter().any(Cells::needs_json) {
             self.become_json()?;
         }
-        let is_json = matches!(self.form, Form::Json(_));
+        let is_json = matches!(self.form, OutputForm::Json(_));
         let mut texts: Vec<Vec<u8>> = vec![Vec::new(); columns.len()];
         for row in 0..batch.num_rows() {
             for (column, text) in columns.iter().zip(&mut texts) {
@@ -240,10 +240,10 @@ impl TableWriter for At1Writer {
     }
 
     fn finish(mut self: Box<Self>) -> Result<WriteSummary> {
-        let (codec, mut set) = match std::mem::replace(&mut self.form, Form::Neither) {
-            Form::Csv(table) => (Codec::Qcolumnar, table.finish(true)?),
+        let (codec, mut set) = match std::mem::replace(&mut self.form, OutputForm::Neither) {
+            OutputForm::Csv(table) => (Codec::Qcolumnar, table.finish(true)?),
             // No row at all: JSON lines have no header, so there is nothing but one empty line.
-            Form::Json(lines) if self.summary.rows > 0 => (Codec::Qjson, lines.finish(true)?),
+            OutputForm::Json(lines) if self.summary.rows > 0 => (Codec::Qjson, lines.finish(true)?),
             _ => return Err(Error::data("name_not_supported", "names with line breaks need at least one row")),
         };
         set.streams.push(Stream::new(typing::NAME, Typing::Given.to_bytes()));

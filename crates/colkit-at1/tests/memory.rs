@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs, reason = "test code")]
 
 use bytes::Bytes;
-use colkit_at1::{Aim, Effort, PackOptions, pack};
+use colkit_at1::{Effort, PackOptions, PackPriority, pack};
 use colkit_core::{ByteRange, FileSink, Result, Source};
 
 #[global_allocator]
@@ -42,7 +42,7 @@ fn packing_holds_a_part_of_a_long_input() {
     let base = PackOptions { effort: Effort::Fast, threads: 1, memory: 4 << 20, ..PackOptions::default() };
     let ways = [
         ("groups", base.clone()),
-        ("frames", PackOptions { aim: Aim::Smallest, ..base.clone() }),
+        ("frames", PackOptions { aim: PackPriority::Smallest, ..base.clone() }),
         ("raw", PackOptions { codec: Some(colkit_at1::Codec::Raw), ..base }),
     ];
     for (name, options) in ways {

@@ -2,7 +2,7 @@
 
 use crate::vectors::{data, strict, unpack};
 use bytes::Bytes;
-use colkit_at1::{Aim, BundleFile, Codec, Effort, PackOptions, PackSummary, pack, pack_bundle};
+use colkit_at1::{BundleFile, Codec, Effort, PackOptions, PackPriority, PackSummary, pack, pack_bundle};
 use colkit_core::MemorySink;
 use proptest::prelude::*;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn every_codec(name: &str, text: &Bytes) {
         round_trip(name, text, &fast(Some(codec)));
         round_trip(name, text, &PackOptions { stream: true, ..fast(Some(codec)) });
     }
-    for aim in [Aim::Queryable, Aim::Smallest] {
+    for aim in [PackPriority::Queryable, PackPriority::Smallest] {
         round_trip(name, text, &PackOptions { aim, ..fast(None) });
     }
 }
@@ -146,7 +146,7 @@ fn every_effort_and_any_number_of_threads_make_the_same_file() {
         (0..3000).map(|i| format!("{i},{}.{:02},{}\n", i * 7 % 100, i % 100, ["x", "yy"][i % 2])).collect();
     let text = Bytes::from(format!("id,price,kind\n{csv}"));
     for effort in [Effort::Fast, Effort::Default, Effort::Best] {
-        for aim in [Aim::Queryable, Aim::Smallest] {
+        for aim in [PackPriority::Queryable, PackPriority::Smallest] {
             for stream in [false, true] {
                 let options = |threads| PackOptions { effort, aim, stream, threads, ..PackOptions::default() };
                 let one = packed(&text, &options(1)).0;
@@ -270,7 +270,7 @@ fn long_files_are_written_in_frames_or_groups() {
     let (bytes, summary) = packed(&text, &small);
     assert_eq!((summary.codec, summary.streaming), (Codec::Qcolumnar, false));
     assert!(limits(&bytes) == text);
-    let (bytes, summary) = packed(&text, &PackOptions { aim: Aim::Smallest, ..small.clone() });
+    let (bytes, summary) = packed(&text, &PackOptions { aim: PackPriority::Smallest, ..small.clone() });
     assert_eq!((summary.codec, summary.streaming), (Codec::Columnar, true));
     assert!(limits(&bytes) == text);
     for codec in codecs() {
@@ -321,7 +321,7 @@ proptest! {
         for codec in [Codec::Columnar, Codec::Qcolumnar, Codec::Log] {
             round_trip("table", &text.clone().into(), &fast(Some(codec)));
         }
-        round_trip("table", &text.into(), &PackOptions { effort: Effort::Default, aim: Aim::Smallest, ..fast(None) });
+        round_trip("table", &text.into(), &PackOptions { effort: Effort::Default, aim: PackPriority::Smallest, ..fast(None) });
     }
 
     #[test]

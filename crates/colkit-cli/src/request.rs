@@ -2,7 +2,7 @@
 
 use crate::Io;
 use crate::args::{ColumnArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, TypesArg};
-use colkit::{ColumnName, Error, Existing, Inference, Input, Nulls, OpenFile, OpenOptions, Result, TextReading, Types};
+use colkit::{ColumnName, Error, Existing, Inference, Input, Nulls, OpenFile, OpenOptions, Result, TextOptions, Types};
 use std::path::{Path, PathBuf};
 
 /// The name of stdin in messages.
@@ -13,17 +13,17 @@ impl ReadingArgs {
     pub fn open_options(&self) -> Result<OpenOptions> {
         let types = match &self.schema {
             None => Vec::new(),
-            Some(list) => TextReading::parse_types(list)?,
+            Some(list) => TextOptions::parse_types(list)?,
         };
         let inference = Inference { null_words: self.null_values.clone(), ..Inference::full() };
-        let text = TextReading {
+        let text = TextOptions {
             delimiter: self.delimiter,
             header: !self.no_header,
             types,
             inference,
             pad_short_rows: self.pad_short_rows,
             rename_duplicates: self.rename_duplicates,
-            ..TextReading::default()
+            ..TextOptions::default()
         };
         let options = OpenOptions::new()
             .with_limits(self.limits.with_memory(self.memory))

@@ -62,7 +62,7 @@ impl Class {
 /// All codes, by class and name.
 #[rustfmt::skip]
 pub const ALL: &[Code] = &[
-    code(Request, "already_there", "A file or object of that name exists.", "Choose another name, or allow overwriting."),
+    code(Request, "already_exists", "A file or object of that name exists.", "Choose another name, or allow overwriting."),
     code(Request, "ambiguous_column", "Several columns have that name.", "Name the column by its position."),
     code(Request, "bad_column_types", "The list of column types cannot be read.", "Write `name:type`, separated by commas."),
     code(Request, "bad_columns", "The list of columns cannot be read.", ""),

@@ -20,8 +20,9 @@ pub use flips::{Bit, Flips, flipped_bits};
 
 use crate::drive::blocking;
 use crate::{
-    BoundPredicate, ByteRange, Counting, Format, Late, MemorySink, Op, Predicate, Projection, ReadOptions, RegionKind,
-    Result, RowFilter, Scan, Source, Table, TableFile, Value, WriteOptions, coalesce, with_views,
+    BoundPredicate, ByteRange, Counting, Format, LateMaterialization, MemorySink, Op, Predicate, Projection,
+    ReadOptions, RegionKind, Result, RowFilter, Scan, Source, Table, TableFile, Value, WriteOptions, coalesce,
+    with_views,
 };
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow::compute::{cast, concat_batches, filter_record_batch, take, take_record_batch};
@@ -223,7 +224,7 @@ fn predicates_agree(file: &TableFile, all: &RecordBatch) {
         assert_eq!(collect(file, &scan).unwrap(), expected, "{predicate:?}");
         let narrow = Scan { projection: Projection::columns([0]), ..scan.clone() };
         assert_eq!(collect(file, &narrow).unwrap(), expected.project(&[0]).unwrap(), "column 0 where {predicate:?}");
-        let late = if number % 2 == 0 { Late::Always } else { Late::Never };
+        let late = if number % 2 == 0 { LateMaterialization::Always } else { LateMaterialization::Never };
         let threads = 1 + number % 3;
         let other = Scan { late, batch_rows: 1 + number * 37 % 5000, ..scan };
         if expected.num_rows() / other.batch_rows < 5000 && all.num_rows() / other.batch_rows < 5000 {
@@ -234,7 +235,7 @@ fn predicates_agree(file: &TableFile, all: &RecordBatch) {
         }
         if number % 4 == 0 {
             let filter: Arc<dyn RowFilter> = Arc::new(Opaque { columns: bound.columns(), predicate: bound });
-            let custom = Scan { filters: vec![filter], late: Late::Always, ..Scan::default() };
+            let custom = Scan { filters: vec![filter], late: LateMaterialization::Always, ..Scan::default() };
             assert_eq!(collect(file, &custom).unwrap(), expected, "a filter of the caller's own: {predicate:?}");
         }
     }
@@ -306,7 +307,7 @@ fn the_async_driver_agrees(format: &Arc<dyn Format>, bytes: &Bytes, all: &Record
         if let Some(value) = all.columns().first().and_then(|c| asked(c, all.num_rows() / 2)) {
             let bound = Predicate::compare(0, Op::Eq, value).bind(&all.schema()).unwrap();
             let expected = filter_record_batch(all, &bound.evaluate(all, &Some).unwrap()).unwrap();
-            for late in [Late::Adaptive, Late::Always, Late::Never] {
+            for late in [LateMaterialization::Adaptive, LateMaterialization::Always, LateMaterialization::Never] {
                 let scan = Scan { predicate: Some(bound.clone()), late, ..Scan::default() };
                 assert_eq!(read(scan).await, expected, "a stream with a condition, {late:?}");
             }

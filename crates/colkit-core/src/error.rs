@@ -15,6 +15,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What kind of trouble it is: decides what a caller can do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Class {
     /// The file breaks the rules of its own format.
     Corrupt,

@@ -8,8 +8,6 @@
 //! scan with a [`Scanner`].
 
 mod attributes;
-#[cfg(feature = "fs")]
-mod beneath;
 pub mod cells;
 pub mod codes;
 #[cfg(feature = "conformance")]
@@ -20,6 +18,8 @@ pub mod drive;
 mod encoded;
 mod error;
 mod file;
+#[cfg(feature = "fs")]
+mod folder;
 mod format;
 mod hint;
 pub mod json;
@@ -29,22 +29,22 @@ mod limits;
 mod machine;
 pub mod memory;
 mod names;
-mod pick;
+#[cfg(feature = "fs")]
+mod output_path;
+#[cfg(feature = "fs")]
+mod permissions;
 pub mod plan;
 pub mod pool;
 mod predicate;
 mod range;
-#[cfg(feature = "fs")]
-mod rights;
 mod scanner;
+mod select_rows;
 mod selection;
 mod sink;
 mod source;
 mod table;
 #[cfg(feature = "fs")]
 mod temporary;
-#[cfg(feature = "fs")]
-mod there;
 #[cfg(feature = "fs")]
 mod tree;
 mod value;
@@ -64,10 +64,12 @@ pub use layout::{ColumnRegions, Layout, Region, RegionKind};
 pub use limits::Limits;
 pub use machine::{BatchMachine, Boxed, Machine, Step, ready};
 pub use names::{ColumnNames, column_index, first_repeated, make_unique, unique_names};
-pub use pick::{blocks_of, check_rows, keep_rows, pick, spans};
+#[cfg(feature = "fs")]
+pub use output_path::already_exists;
 pub use predicate::{BoundPredicate, Comparison, Literal, Op, Predicate, ZoneMap};
 pub use range::{ByteRange, coalesce, merge_overlapping};
-pub use scanner::{Ahead, Next, Rows, Scanner, Task};
+pub use scanner::{Next, ReadAhead, Rows, Scanner, Task};
+pub use select_rows::{blocks_of, check_rows, keep_rows, select_rows, spans};
 pub use selection::Selection;
 #[cfg(feature = "fs")]
 pub use sink::FileSink;
@@ -78,12 +80,11 @@ pub use source::FileSource;
 pub use source::MappedSource;
 pub use source::{Counting, ReadCount, Source};
 pub use table::{
-    Checksums, ColumnRef, ColumnStatistics, Finding, Lane, Late, Projection, RowFilter, Scan, Split, Table, Verified,
+    Checksums, ColumnRef, ColumnStatistics, Finding, Lane, LateMaterialization, Projection, RowFilter, Scan, Split,
+    Table, Verified,
 };
 #[cfg(feature = "fs")]
 pub use temporary::FolderSink;
-#[cfg(feature = "fs")]
-pub use there::already_there;
 #[cfg(feature = "fs")]
 pub use tree::TreeSink;
 pub use value::Value;

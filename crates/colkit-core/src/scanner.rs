@@ -17,21 +17,22 @@ use crate::lanes::{Joined, join};
 use crate::plan::{ReadPlan, batch_of};
 use crate::views::Views;
 use crate::{
-    BatchMachine, ByteRange, Error, Late, Limits, Machine, Result, Scan, Selection, Split, Step, Table, memory, pick,
+    BatchMachine, ByteRange, Error, LateMaterialization, Limits, Machine, Result, Scan, Selection, Split, Step, Table,
+    memory, select_rows,
 };
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
-use split::{Active, ActiveLane, Deciding, lane_error, narrow, survey};
+use split::{ActiveLane, ActiveSplit, StageInProgress, lane_error, narrow, survey};
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// How far a scan may run ahead of who takes its rows.
 #[derive(Clone, Copy, Debug)]
-pub struct Ahead {
+pub struct ReadAhead {
     /// Splits under way at once.
     pub splits: usize,
     /// Batches of each lane that lie ready in the split whose rows are next.
@@ -42,12 +43,12 @@ pub struct Ahead {
     pub round_trip: u64,
 }
 
-impl Ahead {
+impl ReadAhead {
     /// For one thread that does everything in turn.
-    pub const NOT: Ahead = Ahead { splits: 1, batches: 1, bytes: 0, round_trip: 0 };
+    pub const NOT: ReadAhead = ReadAhead { splits: 1, batches: 1, bytes: 0, round_trip: 0 };
 
     /// For several threads.
-    pub const THREADS: Ahead = Ahead { splits: 4, batches: 2, bytes: 16 << 20, round_trip: 0 };
+    pub const THREADS: ReadAhead = ReadAhead { splits: 4, batches: 2, bytes: 16 << 20, round_trip: 0 };
 }
 
 /// Batches of a lane that lie ready at most, however small.
@@ -66,11 +67,11 @@ const PATIENCE: u64 = 1 << 20;
 pub struct Scanner {
     table: Arc<dyn Table>,
     plan: Arc<ReadPlan>,
-    ahead: Ahead,
+    ahead: ReadAhead,
     /// Not started yet.
     splits: VecDeque<Split>,
     /// Being read, in order; the front one is being consumed.
-    active: VecDeque<Active>,
+    active: VecDeque<ActiveSplit>,
     /// Number of splits started so far; gives each its identity.
     opened: u64,
     /// For each stage how many rows it has looked at, and how many it kept.
@@ -167,8 +168,8 @@ impl Task {
 impl Scanner {
     /// A scan of these splits of a table. It ends with an error once more than `most` bytes have been decoded, whether or
     /// not a condition keeps them: a file of a few bytes may say that it has any number of rows.
-    pub fn new(table: Arc<dyn Table>, plan: ReadPlan, splits: Vec<Split>, ahead: Ahead, most: u64) -> Self {
-        let ahead = Ahead { bytes: ahead.bytes.min(plan.scan.memory / 16), ..ahead };
+    pub fn new(table: Arc<dyn Table>, plan: ReadPlan, splits: Vec<Split>, ahead: ReadAhead, most: u64) -> Self {
+        let ahead = ReadAhead { bytes: ahead.bytes.min(plan.scan.memory / 16), ..ahead };
         Scanner {
             measured: vec![(0, 0); plan.stages.len()],
             decoded: vec![0; plan.read_schema.fields().len()],
@@ -185,7 +186,7 @@ impl Scanner {
     }
 
     /// A read of these rows, whatever the scan's conditions.
-    pub fn of_rows(table: Arc<dyn Table>, scan: &Scan, rows: Selection, ahead: Ahead, most: u64) -> Result<Self> {
+    pub fn of_rows(table: Arc<dyn Table>, scan: &Scan, rows: Selection, ahead: ReadAhead, most: u64) -> Result<Self> {
         let scan = Scan { predicate: None, filters: Vec::new(), rows: None, ..scan.clone() };
         let plan = ReadPlan::new(table.as_ref(), &scan)?;
         let mut scanner = Scanner::new(table, plan, Vec::new(), ahead, most);
@@ -372,7 +373,7 @@ impl Scanner {
         let mut stages: Vec<usize> = (0..self.plan.stages.len()).collect();
         // What removes most for its cost comes first, that is, last in the list.
         stages.sort_by(|a, b| self.rank(*b).total_cmp(&self.rank(*a)));
-        let mut active = Active {
+        let mut active = ActiveSplit {
             id: self.opened,
             split,
             rows,
@@ -402,7 +403,7 @@ impl Scanner {
     }
 
     /// Whether it is worth deciding a stage before the columns that are left are read.
-    fn is_worth_it(&self, stage: usize, split: &Active) -> bool {
+    fn is_worth_it(&self, stage: usize, split: &ActiveSplit) -> bool {
         let columns = self.plan.read_schema.fields().len();
         let Some(stage_columns) = self.plan.stages.get(stage).map(|s| s.columns.len()) else { return false };
         let left = split.unread(columns).len();
@@ -411,9 +412,9 @@ impl Scanner {
         }
         let (seen, kept) = self.measured.get(stage).copied().unwrap_or_default();
         match self.plan.scan.late {
-            Late::Always => true,
-            Late::Never => false,
-            Late::Adaptive => {
+            LateMaterialization::Always => true,
+            LateMaterialization::Never => false,
+            LateMaterialization::Adaptive => {
                 let bytes = split.split.ranges.iter().map(|r| r.len()).fold(0, u64::saturating_add);
                 bytes >= self.ahead.round_trip && (seen < ENOUGH_ROWS || kept <= seen / SPARSE)
             }
@@ -421,13 +422,13 @@ impl Scanner {
     }
 
     /// Opens the lanes of the next stage, or of all columns that are left.
-    fn next_stage(&mut self, split: &mut Active) -> Result<()> {
+    fn next_stage(&mut self, split: &mut ActiveSplit) -> Result<()> {
         match split.stages.pop() {
             Some(stage) if self.is_worth_it(stage, split) => {
                 let columns = self.plan.stages.get(stage).map(|s| s.columns.clone()).unwrap_or_default();
                 let first = split.lanes.len();
                 self.open(split, columns, true)?;
-                split.deciding = Some(Deciding {
+                split.deciding = Some(StageInProgress {
                     stage,
                     first,
                     waiting: VecDeque::new(),
@@ -460,7 +461,7 @@ impl Scanner {
 
     /// Opens lanes for these columns of the split's rows. Those of conditions may stay encoded, and so may what becomes views:
     /// a view of a dictionary's value costs less than the value.
-    fn open(&self, split: &mut Active, columns: Vec<usize>, encoded: bool) -> Result<()> {
+    fn open(&self, split: &mut ActiveSplit, columns: Vec<usize>, encoded: bool) -> Result<()> {
         let (stay, change): (Vec<usize>, Vec<usize>) =
             columns.into_iter().partition(|c| encoded || self.plan.is_view(*c));
         self.open_lanes(split, stay, true)?;
@@ -469,7 +470,7 @@ impl Scanner {
         Ok(())
     }
 
-    fn open_lanes(&self, split: &mut Active, columns: Vec<usize>, encoded: bool) -> Result<()> {
+    fn open_lanes(&self, split: &mut ActiveSplit, columns: Vec<usize>, encoded: bool) -> Result<()> {
         let row_count = self.table.row_count();
         if split.rows.end() > row_count {
             let message = format!("rows up to {} of a table with {row_count} rows", split.rows.end());
@@ -480,9 +481,9 @@ impl Scanner {
             let (rows, span) = (&split.rows, split.rows.span());
             let dense = !rows.is_range()
                 && rows.len() > (span.end - span.start) / SPARSE
-                && self.plan.scan.late != Late::Always;
+                && self.plan.scan.late != LateMaterialization::Always;
             let lanes = if dense {
-                pick(rows, vec![(span.clone(), self.table.read(&scan, &Selection::range(span))?)])
+                select_rows(rows, vec![(span.clone(), self.table.read(&scan, &Selection::range(span))?)])
             } else {
                 self.table.read(&scan, rows)?
             };
@@ -543,7 +544,7 @@ impl Scanner {
     }
 
     /// Changes a split, which ends with the error if that fails.
-    fn change(&mut self, index: usize, change: fn(&mut Self, &mut Active) -> Result<()>) {
+    fn change(&mut self, index: usize, change: fn(&mut Self, &mut ActiveSplit) -> Result<()>) {
         let Some(mut split) = self.active.remove(index) else { return };
         if let Err(error) = change(self, &mut split) {
             split.end(Some(error));
@@ -552,7 +553,7 @@ impl Scanner {
     }
 
     /// A stage has been decided on all rows.
-    fn end_stage(&mut self, split: &mut Active) -> Result<()> {
+    fn end_stage(&mut self, split: &mut ActiveSplit) -> Result<()> {
         let Some(deciding) = split.deciding.take() else { return Ok(()) };
         if deciding.rows != split.rows.len() {
             let message = format!("{} rows where there should be {}", deciding.rows, split.rows.len());
@@ -571,7 +572,7 @@ impl Scanner {
         self.next_stage(split)
     }
 
-    fn measure(&mut self, deciding: &Deciding) {
+    fn measure(&mut self, deciding: &StageInProgress) {
         if let Some((seen, kept)) = self.measured.get_mut(deciding.stage) {
             *seen += deciding.rows;
             *kept += deciding.kept.len();
@@ -580,7 +581,7 @@ impl Scanner {
 
     /// Decides no more in this split: the rows that are left are read whole. Those decided so far are looked at once more
     /// with them, which does not change what is kept.
-    fn leave_stage(&mut self, split: &mut Active) -> Result<()> {
+    fn leave_stage(&mut self, split: &mut ActiveSplit) -> Result<()> {
         let Some(mut deciding) = split.deciding.take() else { return Ok(()) };
         self.measure(&deciding);
         let tail = usize::try_from(split.rows.len() - deciding.rows).unwrap_or(0);

@@ -104,8 +104,8 @@ impl Selection {
     }
 
     /// The rows from the one at `position` on.
-    pub(crate) fn after(&self, position: u64) -> Rest<'_> {
-        let mut rest = Rest { first: None, rest: &self.0 };
+    pub(crate) fn after(&self, position: u64) -> Remaining<'_> {
+        let mut rest = Remaining { first: None, rest: &self.0 };
         rest.next_range();
         rest.skip(position);
         rest
@@ -128,12 +128,12 @@ impl Selection {
 }
 
 /// What is left of a selection.
-pub(crate) struct Rest<'a> {
+pub(crate) struct Remaining<'a> {
     first: Option<Range<u64>>,
     rest: &'a [Range<u64>],
 }
 
-impl Rest<'_> {
+impl Remaining<'_> {
     fn next_range(&mut self) {
         self.first = self.rest.split_first().map(|(first, rest)| {
             self.rest = rest;

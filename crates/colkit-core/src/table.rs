@@ -115,7 +115,7 @@ pub struct Scan {
     /// More conditions on rows, beside the predicate.
     pub filters: Vec<Arc<dyn RowFilter>>,
     /// Whether other columns wait until the conditions are decided.
-    pub late: Late,
+    pub late: LateMaterialization,
     /// Whether a column may come as a dictionary of its values (keys of `u8`, `u16` or `u32`) where it is stored as one.
     /// The engine asks for that where it decides conditions.
     pub encoded: bool,
@@ -125,7 +125,7 @@ pub struct Scan {
 
 /// When to read the columns that no condition looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Late {
+pub enum LateMaterialization {
     /// After the conditions are decided, where few rows are left by them; beside them otherwise.
     #[default]
     Adaptive,
@@ -154,7 +154,7 @@ impl Default for Scan {
             batch_bytes: 8 << 20,
             memory: 512 << 20,
             filters: Vec::new(),
-            late: Late::Adaptive,
+            late: LateMaterialization::Adaptive,
             encoded: false,
             views: false,
         }
@@ -313,7 +313,7 @@ pub trait Table: Send + Sync {
     /// Reads the scan's columns of exactly these rows, in order. Its conditions are none of the table's business.
     ///
     /// A table makes of the selection what it can: blocks without wanted rows need not be read, nor values be decoded.
-    /// [`pick`](crate::pick()) does the rest.
+    /// [`select_rows`](crate::select_rows()) does the rest.
     fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>>;
 
     /// Bytes that a column takes in the file, if that is known: what it costs to look at.

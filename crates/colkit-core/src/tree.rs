@@ -1,7 +1,7 @@
 //! A directory tree of output files that appears completely or not at all.
 
 use crate::Attributes;
-use crate::beneath::Folder;
+use crate::folder::Folder;
 use crate::{Error, FolderSink, Result, Sink};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -50,7 +50,7 @@ impl TreeSink {
         }
         let file = options.open(&path).map_err(|e| self.named(name, e))?;
         let shown = self.target.join(name).display().to_string();
-        Ok(Box::new(Waiting { path, shown, attributes, out: BufWriter::with_capacity(1 << 18, file), done: false }))
+        Ok(Box::new(PendingFile { path, shown, attributes, out: BufWriter::with_capacity(1 << 18, file), done: false }))
     }
 
     /// A folder of this relative name, empty or not.
@@ -113,7 +113,7 @@ fn set(file: &File, attributes: Attributes, with_mode: bool) -> std::io::Result<
 }
 
 /// A file that waits with the others.
-struct Waiting {
+struct PendingFile {
     path: PathBuf,
     shown: String,
     attributes: Attributes,
@@ -121,7 +121,7 @@ struct Waiting {
     done: bool,
 }
 
-impl Sink for Waiting {
+impl Sink for PendingFile {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes).map_err(|e| Error::from(e).file(self.shown.clone()))
     }
@@ -139,7 +139,7 @@ impl Sink for Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for PendingFile {
     fn drop(&mut self) {
         if !self.done {
             // The folder it is in goes as well, in the end.

@@ -10,14 +10,14 @@ use colkit_core::{ByteRange, Error, Limits, Result};
 
 /// A file of `size` bytes that ends with a footer.
 #[derive(Clone, Copy)]
-pub(crate) struct Ending {
+pub(crate) struct FooterLayout {
     pub size: u64,
     /// Bytes at the start of the file that every file has.
     pub head: u64,
     pub magic: &'static [u8],
 }
 
-impl Ending {
+impl FooterLayout {
     /// Where the length of the footer and the magic lie.
     pub fn range(&self) -> ByteRange {
         ByteRange::between(self.size.saturating_sub(4 + self.magic.len() as u64), self.size)

@@ -7,9 +7,9 @@ mod claims;
 #[cfg(feature = "text")]
 pub mod csv;
 #[cfg(any(feature = "arrow-ipc", feature = "parquet"))]
-mod footer;
+mod decoder_panics;
 #[cfg(any(feature = "arrow-ipc", feature = "parquet"))]
-mod guard;
+mod footer;
 #[cfg(feature = "arrow-ipc")]
 pub mod ipc;
 #[cfg(feature = "text")]
@@ -29,7 +29,7 @@ mod text;
 #[cfg(feature = "text")]
 pub use csv::{CsvFormat, CsvOptions, parse_schema};
 #[cfg(any(feature = "arrow-ipc", feature = "parquet"))]
-pub use guard::inside_decoder;
+pub use decoder_panics::inside_decoder;
 #[cfg(feature = "arrow-ipc")]
 pub use ipc::{ArrowFile, ArrowStream, IpcCompression};
 #[cfg(feature = "text")]

@@ -36,7 +36,7 @@ pub(crate) fn is_own_key(key: &str) -> bool {
 
 /// What the metadata says about a seal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Claim {
+pub(crate) enum SealClaim {
     /// This file has one.
     Sealed,
     /// Nothing: whoever wrote the file knew of none.
@@ -52,11 +52,11 @@ pub(crate) fn seal_value(buffer: usize, size: u64) -> String {
 }
 
 /// What the metadata of a file of this size claims.
-pub(crate) fn claim(names: &HashMap<String, String>, size: u64) -> Claim {
+pub(crate) fn claim(names: &HashMap<String, String>, size: u64) -> SealClaim {
     match names.get(SEAL) {
-        None => Claim::Unsealed,
-        Some(value) if value.ends_with(&format!(" of {size:020}")) => Claim::Sealed,
-        Some(_) => Claim::OfAnother,
+        None => SealClaim::Unsealed,
+        Some(value) if value.ends_with(&format!(" of {size:020}")) => SealClaim::Sealed,
+        Some(_) => SealClaim::OfAnother,
     }
 }
 

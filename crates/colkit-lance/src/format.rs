@@ -62,12 +62,12 @@ async fn open(io: &Io, size: u64, registry: Arc<Registry>, options: ReadOptions)
     let mut fields =
         Fields::parse(bytes, container.version(), &options.limits).map_err(|e| e.at(descriptor.start()))?;
     match extensions::claim(&fields.own, size) {
-        extensions::Claim::Sealed if options.checksums && container.seal().is_none() => {
+        extensions::SealClaim::Sealed if options.checksums && container.seal().is_none() => {
             let message = "the checksums that the file says it has are not where they should be";
             return Err(Error::corrupt("checksum_mismatch", message).at(descriptor.start()));
         }
-        extensions::Claim::Sealed | extensions::Claim::Unsealed => {}
-        extensions::Claim::OfAnother => fields.own.clear(),
+        extensions::SealClaim::Sealed | extensions::SealClaim::Unsealed => {}
+        extensions::SealClaim::OfAnother => fields.own.clear(),
     }
     let mut file = LanceFile::new(container, fields, registry, options.limits);
     if file.fields.columns != file.container.column_count() {

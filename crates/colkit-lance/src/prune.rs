@@ -43,7 +43,7 @@ pub(crate) async fn may_match(
 }
 
 /// A filter, or the block of it that a hash falls into, to be asked for these hashes.
-struct Ask<'a> {
+struct FilterQuery<'a> {
     column: usize,
     zone: usize,
     range: ByteRange,
@@ -66,7 +66,7 @@ async fn absent(
         let Some(filters) = file.filter_ranges(zones, *column)? else { continue };
         for zone in among {
             let Some(filter) = filters.get(*zone).copied() else { continue };
-            let ask = |range, hashes| Ask { column: *column, zone: *zone, range, hashes };
+            let ask = |range, hashes| FilterQuery { column: *column, zone: *zone, range, hashes };
             // A block per hash, unless these would be a good part of the filter.
             if filter.len() / (4 * bloom::BLOCK_BYTES as u64) < hashes.len() as u64 {
                 asks.push(ask(filter, hashes.as_slice()));

@@ -14,7 +14,7 @@ use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::{
     BatchMachine, Boxed, ByteRange, Checksums, ColumnStatistics, Finding, Lane, Layout, Limits, Machine, Projection,
-    Region, RegionKind, Result, Scan, Selection, Split, Step, Table, Verified, pick, ready,
+    Region, RegionKind, Result, Scan, Selection, Split, Step, Table, Verified, ready, select_rows,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl Table for PlainTable {
 
     fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
         let span = rows.span();
-        Ok(pick(rows, vec![(span.clone(), self.lanes(&scan.projection, span, scan)?)]))
+        Ok(select_rows(rows, vec![(span.clone(), self.lanes(&scan.projection, span, scan)?)]))
     }
 
     fn column_bytes(&self, column: usize) -> Option<u64> {

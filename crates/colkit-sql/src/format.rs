@@ -1,9 +1,9 @@
 //! colkit's formats as DataFusion file formats: schemas and statistics of files, and how to scan them.
 
 use crate::error::external;
+use crate::open_files::OpenFiles;
 use crate::source::ColkitSource;
 use crate::statistics;
-use crate::tables::Tables;
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use async_trait::async_trait;
 use colkit::wider_fields;
@@ -29,16 +29,16 @@ const AT_ONCE: usize = 16;
 /// One of colkit's formats, or whichever a file's content shows.
 #[derive(Clone, Debug)]
 pub struct ColkitFormat {
-    tables: Arc<Tables>,
+    tables: Arc<OpenFiles>,
     name: Option<&'static str>,
 }
 
 impl ColkitFormat {
-    pub(crate) fn new(tables: Arc<Tables>, name: Option<&'static str>) -> Self {
+    pub(crate) fn new(tables: Arc<OpenFiles>, name: Option<&'static str>) -> Self {
         ColkitFormat { tables, name }
     }
 
-    pub(crate) fn tables(&self) -> &Arc<Tables> {
+    pub(crate) fn tables(&self) -> &Arc<OpenFiles> {
         &self.tables
     }
 }

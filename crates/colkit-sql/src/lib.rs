@@ -19,12 +19,11 @@
 //! explain     what a query planned to read and what it read
 //! ```
 //!
-//! [`query()`] runs one query. [`ColkitSession::with_colkit`] adds colkit's tables to any `SessionContext`; [`Sessions`]
+//! [`query()`] runs one query. [`ColkitSession::with_colkit`] adds colkit's tables to any `SessionContext`; [`SessionOptions`]
 //! creates one with a memory limit, spilling and object stores.
 
 #![forbid(unsafe_code)]
 
-mod bounded;
 mod error;
 mod explain;
 mod files;
@@ -33,16 +32,17 @@ mod joins;
 mod lists;
 mod literals;
 mod metrics;
+mod open_files;
 mod opener;
 mod prune;
 mod query;
+mod result_size;
 mod session;
 mod source;
 mod statements;
 mod statistics;
 mod sum;
 mod table;
-mod tables;
 
 pub use datafusion;
 pub use error::plain;
@@ -51,7 +51,7 @@ pub use files::files_of;
 pub use format::ColkitFormat;
 pub use literals::approximate_numbers;
 pub use query::query;
-pub use session::{ColkitSession, Sessions};
+pub use session::{ColkitSession, SessionOptions};
 pub use source::ColkitSource;
 pub use statements::{STACK_BYTES, statements};
 pub use table::ColkitTable;

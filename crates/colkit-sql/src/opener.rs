@@ -6,13 +6,13 @@
 
 use crate::error::{external, plain};
 use crate::metrics::ReadMetrics;
+use crate::open_files::{OpenFiles, OpenTable};
 use crate::prune::condition;
-use crate::tables::{OpenTable, Tables};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, new_null_array};
 use arrow::compute::{BatchCoalescer, cast};
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use colkit_core::drive::store::Rounds;
+use colkit_core::drive::store::StoreScan;
 use colkit_core::plan::{ReadPlan, batch_of};
 use colkit_core::{Projection, ReadCount, RowFilter, Scan, Scanner, Split};
 use datafusion::datasource::listing::{FileRange, PartitionedFile};
@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// Opens the files of one partition.
 #[derive(Clone)]
 pub(crate) struct Opener {
-    pub tables: Arc<Tables>,
+    pub tables: Arc<OpenFiles>,
     pub store: Arc<dyn ObjectStore>,
     pub format: Option<&'static str>,
     /// The columns of the table that files have.
@@ -86,7 +86,7 @@ impl Opener {
             BatchCoalescer::new(output, self.batch_rows).with_biggest_coalesce_batch_size(Some(self.batch_rows / 2))
         });
         let mut reader = Reader {
-            rounds: Rounds::new(open.bytes.clone(), scanner),
+            rounds: StoreScan::new(open.bytes.clone(), scanner),
             open,
             columns,
             known,
@@ -190,7 +190,7 @@ fn with_one_nan(array: &ArrayRef) -> ArrayRef {
 /// A file, or a part of it, on its way through.
 struct Reader {
     open: Arc<OpenTable>,
-    rounds: Rounds,
+    rounds: StoreScan,
     columns: Columns,
     /// All that is known about rows that are wanted, on the columns of the table.
     known: Option<Arc<dyn PhysicalExpr>>,

@@ -1,6 +1,6 @@
 //! One query, in a session of its own.
 
-use crate::{Sessions, approximate_numbers, statements};
+use crate::{SessionOptions, approximate_numbers, statements};
 use datafusion::common::plan_err;
 use datafusion::dataframe::DataFrame;
 use datafusion::error::Result;
@@ -9,7 +9,7 @@ use datafusion::execution::context::SQLOptions;
 /// The rows of a query over files: `SELECT ... FROM 'trades.lance'`. A file, a pattern of files, a folder or a URL stands
 /// wherever a table can.
 ///
-/// It only reads: statements that create or write something are refused. [`Sessions`] is for those, for several queries, and
+/// It only reads: statements that create or write something are refused. [`SessionOptions`] is for those, for several queries, and
 /// for limits on memory; [`plain`](crate::plain) turns errors into those of colkit. Text of strangers may nest deeply: plan and
 /// run it on threads with a stack of [`STACK_BYTES`](crate::STACK_BYTES).
 ///
@@ -25,7 +25,7 @@ use datafusion::execution::context::SQLOptions;
 /// # }
 /// ```
 pub async fn query(sql: &str) -> Result<DataFrame> {
-    let context = Sessions::default().start()?;
+    let context = SessionOptions::new().start()?;
     let state = context.state();
     let mut statements = statements(&state, sql)?;
     let (Some(mut statement), None) = (statements.pop_front(), statements.pop_front()) else {

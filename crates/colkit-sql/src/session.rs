@@ -1,13 +1,13 @@
 //! Sessions that know colkit's formats, by name and by content, and object stores by URL.
 
-use crate::bounded::bound;
 use crate::error::external;
 use crate::format::{ColkitFormat, ColkitFormatFactory};
 use crate::joins::DistinctMatches;
 use crate::literals::analyzer_rules;
+use crate::open_files::OpenFiles;
+use crate::result_size::bound;
 use crate::sum::CheckedSum;
 use crate::table::ColkitTable;
-use crate::tables::Tables;
 use async_trait::async_trait;
 use colkit::OpenOptions;
 use colkit_store::Stores;
@@ -28,20 +28,46 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use url::Url;
 
-/// How to start a session of our own.
+/// Starts sessions of our own: `SessionOptions::new().with_memory(1 << 30).start()`.
 #[derive(Clone, Default)]
-pub struct Sessions {
-    /// How files are opened: known formats, limits, how text is read.
-    pub open_options: OpenOptions,
-    /// Memory that queries may hold, in bytes; what does not fit is spilled. `None` sets no limit.
-    pub memory: Option<u64>,
-    /// Where to spill; `None` is the system's folder for temporary files.
-    pub spill_folder: Option<PathBuf>,
-    /// Stores, by URL.
-    pub stores: Stores,
+#[must_use]
+pub struct SessionOptions {
+    open_options: OpenOptions,
+    memory: Option<u64>,
+    spill_folder: Option<PathBuf>,
+    stores: Stores,
 }
 
-impl Sessions {
+impl SessionOptions {
+    /// No limit on memory, the system's folder for temporary files, stores by the environment.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How files are opened: known formats, limits, how text is read.
+    pub fn with_open_options(mut self, options: OpenOptions) -> Self {
+        self.open_options = options;
+        self
+    }
+
+    /// Bytes of memory that queries may hold. What does not fit is spilled.
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// The folder to spill to, instead of the system's for temporary files.
+    pub fn with_spill_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.spill_folder = Some(folder.into());
+        self
+    }
+
+    /// The stores that URLs are looked up in.
+    pub fn with_stores(mut self, stores: Stores) -> Self {
+        self.stores = stores;
+        self
+    }
+
     /// Starts a session.
     pub fn start(&self) -> Result<SessionContext> {
         let config = SessionConfig::new()
@@ -104,7 +130,7 @@ pub trait ColkitSession: Sized {
 impl ColkitSession for SessionContext {
     fn with_colkit_options(self, options: OpenOptions) -> Self {
         let native = options.registry().native_formats();
-        let by_content = ColkitFormat::new(Arc::new(Tables::new(options)), None);
+        let by_content = ColkitFormat::new(Arc::new(OpenFiles::new(options)), None);
         {
             let state = self.state_ref();
             let mut state = state.write();

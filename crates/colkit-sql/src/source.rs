@@ -1,8 +1,8 @@
 //! The file source for DataFusion: accepts projections and filters, and opens the parts of a file.
 
 use crate::metrics::ReadMetrics;
+use crate::open_files::OpenFiles;
 use crate::opener::Opener;
-use crate::tables::Tables;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::physical_plan::{FileOpener, FileScanConfig, FileSource};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// limits tighten while they run, again and again.
 #[derive(Clone)]
 pub struct ColkitSource {
-    tables: Arc<Tables>,
+    tables: Arc<OpenFiles>,
     format: Option<&'static str>,
     schema: TableSchema,
     projection: SplitProjection,
@@ -40,7 +40,7 @@ pub struct ColkitSource {
 }
 
 impl ColkitSource {
-    pub(crate) fn new(tables: Arc<Tables>, format: Option<&'static str>, schema: TableSchema) -> Self {
+    pub(crate) fn new(tables: Arc<OpenFiles>, format: Option<&'static str>, schema: TableSchema) -> Self {
         ColkitSource {
             tables,
             format,

@@ -1,6 +1,6 @@
 //! Converts a file's statistics to DataFusion's.
 
-use crate::tables::OpenTable;
+use crate::open_files::OpenTable;
 use arrow::datatypes::{DataType, Schema, TimeUnit};
 use colkit::Value;
 use colkit_core::with_views;

@@ -15,7 +15,7 @@ mod random;
 use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use arrow::record_batch::RecordBatch;
-use colkit::{FileSink, Nulls, Registry, TextReading, Types, WriteOptions};
+use colkit::{FileSink, Nulls, Registry, TextOptions, Types, WriteOptions};
 use colkit_sql::{ColkitSession, TableRead, explain};
 use datafusion::physical_plan::collect;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -45,7 +45,7 @@ fn jump(i: i64) -> f64 {
 }
 
 fn write(batch: &RecordBatch, path: &Path, format: &str) {
-    let format = Registry::default().named(format, &TextReading::default()).unwrap();
+    let format = Registry::default().named(format, &TextOptions::default()).unwrap();
     let options = WriteOptions { nulls: Nulls::Fill, types: Types::Lossy, ..WriteOptions::default() };
     let sink = Box::new(FileSink::create(path).unwrap());
     let mut writer = format.writer(batch.schema(), sink, &options).unwrap();

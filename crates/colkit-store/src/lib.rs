@@ -16,8 +16,8 @@
 
 mod counted;
 mod object;
-mod patient;
 mod stores;
+mod timeout;
 mod upload;
 
 pub use counted::StoreCount;

@@ -2,7 +2,7 @@
 
 use crate::counted::{Counted, StoreCount};
 use crate::failed;
-use crate::patient::{Patience, Patient};
+use crate::timeout::{TimeLimit, TimedStore};
 use colkit_core::{Error, Result};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, parse_url_opts};
@@ -22,7 +22,7 @@ use url::Url;
 #[derive(Clone, Default)]
 pub struct Stores {
     known: Arc<Mutex<HashMap<String, Arc<Counted>>>>,
-    patience: Patience,
+    patience: TimeLimit,
 }
 
 /// An object: its store and its place there.
@@ -93,7 +93,7 @@ impl Stores {
         // Files of this machine answer when its disks do.
         let store: Arc<dyn ObjectStore> = match url.scheme() {
             "file" => store.into(),
-            _ => Arc::new(Patient::new(store.into(), self.patience.clone())),
+            _ => Arc::new(TimedStore::new(store.into(), self.patience.clone())),
         };
         let store = Arc::new(Counted::new(store));
         known.insert(key, store.clone());

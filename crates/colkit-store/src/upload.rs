@@ -2,7 +2,7 @@
 
 use crate::{Location, failed, wait};
 use bytes::Bytes;
-use colkit_core::{Error, Existing, Result, Sink, already_there};
+use colkit_core::{Error, Existing, Result, Sink, already_exists};
 use object_store::buffered::BufWriter;
 use std::path::Path;
 use tokio::io::AsyncWriteExt;
@@ -41,7 +41,7 @@ impl UploadSink {
             return Ok(());
         }
         let head = wait(object_store::ObjectStoreExt::head(location.store.as_ref(), &location.path))?;
-        if head.is_ok() { Err(already_there(Path::new(name))) } else { Ok(()) }
+        if head.is_ok() { Err(already_exists(Path::new(name))) } else { Ok(()) }
     }
 
     fn hand_over(&mut self) -> Result<()> {
@@ -98,8 +98,8 @@ mod tests {
         let create = || super::UploadSink::create(&location, Existing::Refuse);
         let (first, second) = (create().unwrap(), create().unwrap());
         Box::new(first).commit().unwrap();
-        assert_eq!(create().err().unwrap().code(), "already_there");
-        assert_eq!(Box::new(second).commit().unwrap_err().code(), "already_there", "it appeared in the meantime");
+        assert_eq!(create().err().unwrap().code(), "already_exists");
+        assert_eq!(Box::new(second).commit().unwrap_err().code(), "already_exists", "it appeared in the meantime");
         upload(&location).commit().unwrap();
     }
 

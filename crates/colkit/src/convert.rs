@@ -5,7 +5,7 @@
 
 use crate::fidelity::{carried, laid_out};
 use crate::narrow::{narrowed, to_types};
-use crate::{ColumnName, CreateOptions, Filter, Input, OpenFile, OpenOptions, ScanBuilder, TextReading, type_name};
+use crate::{ColumnName, CreateOptions, Filter, Input, OpenFile, OpenOptions, ScanBuilder, TextOptions, type_name};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
@@ -333,7 +333,7 @@ fn open_alike(inputs: &[Input], opening: &OpenOptions) -> Result<Vec<OpenFile>> 
     }
     let columns = by_name.then(|| types.clone());
     let typed = opening.clone().with_text_types(types);
-    let named = opening.clone().with_text(TextReading { columns, ..opening.text.clone() });
+    let named = opening.clone().with_text(TextOptions { columns, ..opening.text.clone() });
     let reopen = |f: OpenFile| match by_name && is_objects(&f) {
         true => named.open_input(f.input()),
         false if is_text(&f) && !by_name => typed.open_input(f.input()),

@@ -78,7 +78,6 @@
 
 #![forbid(unsafe_code)]
 
-mod absent;
 mod columns;
 mod convert;
 mod create;
@@ -86,6 +85,7 @@ mod diff;
 mod fidelity;
 mod input;
 mod narrow;
+mod not_built;
 mod open;
 #[cfg(feature = "fs")]
 mod place;
@@ -141,7 +141,7 @@ pub use scan::{Batches, Filter, ScanBuilder, TakeBuilder};
 pub use target::target_format;
 #[cfg(feature = "fs")]
 pub use target::{check_target, create};
-pub use text::TextReading;
+pub use text::TextOptions;
 pub use type_name::type_name;
 pub use verify::{Verdict, verify};
 #[cfg(feature = "fs")]

@@ -1,6 +1,6 @@
 //! Opening a file: by what is in it, not by what it is called.
 
-use crate::{Batches, Input, Registry, ScanBuilder, TakeBuilder, TextReading};
+use crate::{Batches, Input, Registry, ScanBuilder, TakeBuilder, TextOptions};
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{
     Format, Layout, Limits, Nulls, ReadOptions, Result, Scan, TableFile, Verified, available_threads, recognise,
@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub struct OpenOptions {
     pub(crate) registry: Registry,
     pub(crate) format: Option<String>,
-    pub(crate) text: TextReading,
+    pub(crate) text: TextOptions,
     pub(crate) read: ReadOptions,
     pub(crate) threads: usize,
 }
@@ -34,7 +34,7 @@ impl Default for OpenOptions {
         OpenOptions {
             registry: Registry::default(),
             format: None,
-            text: TextReading::default(),
+            text: TextOptions::default(),
             read: ReadOptions::default(),
             threads: available_threads(),
         }
@@ -60,7 +60,7 @@ impl OpenOptions {
     }
 
     /// Reads text formats like this.
-    pub fn with_text(mut self, text: TextReading) -> Self {
+    pub fn with_text(mut self, text: TextOptions) -> Self {
         self.text = text;
         self
     }

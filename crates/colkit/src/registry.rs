@@ -3,8 +3,8 @@
 //! A new format is a line in [`Registry::default`] and a feature; everything else, from recognising files to the help text of the
 //! command line, follows from it.
 
-use crate::TextReading;
-use crate::absent::Absent;
+use crate::TextOptions;
+use crate::not_built::NotBuilt;
 use colkit_core::{Error, Format, Result};
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ enum Maker {
     /// Says everything about itself.
     Typed(Arc<dyn Format>),
     /// Text, that must be told how to be read.
-    Text(fn(&TextReading) -> Arc<dyn Format>),
+    Text(fn(&TextOptions) -> Arc<dyn Format>),
     /// Not text itself, but what holds texts.
     #[cfg(feature = "at1")]
-    Packed(fn(&TextReading) -> Arc<dyn Format>),
+    Packed(fn(&TextOptions) -> Arc<dyn Format>),
 }
 
 impl Default for Registry {
@@ -45,7 +45,7 @@ impl Default for Registry {
         #[cfg(feature = "arrow-ipc")]
         let registry =
             registry.foreign(colkit_interop::ArrowFile::default()).foreign(colkit_interop::ArrowStream::default());
-        let registry = Absent::formats().fold(registry, Registry::foreign);
+        let registry = NotBuilt::formats().fold(registry, Registry::foreign);
         // Every text looks like CSV; what looks like more is asked first.
         #[cfg(feature = "text")]
         let registry = registry.text(crate::text::ndjson).text(crate::text::csv).text(crate::text::tsv);
@@ -70,13 +70,13 @@ impl Registry {
     }
 
     /// Adds a text format, whose types are inferred as the reading says.
-    pub fn text(self, make: fn(&TextReading) -> Arc<dyn Format>) -> Self {
+    pub fn text(self, make: fn(&TextOptions) -> Arc<dyn Format>) -> Self {
         self.with(Maker::Text(make), false)
     }
 
     /// Adds a column format of colkit's own that holds texts, read as the reading says.
     #[cfg(feature = "at1")]
-    fn packed(self, make: fn(&TextReading) -> Arc<dyn Format>) -> Self {
+    fn packed(self, make: fn(&TextOptions) -> Arc<dyn Format>) -> Self {
         self.with(Maker::Packed(make), true)
     }
 
@@ -96,31 +96,31 @@ impl Registry {
     }
 
     /// All formats, text ones reading like this.
-    pub fn formats(&self, text: &TextReading) -> Vec<Arc<dyn Format>> {
+    pub fn formats(&self, text: &TextOptions) -> Vec<Arc<dyn Format>> {
         self.entries.iter().map(|e| e.make(text)).collect()
     }
 
     /// Colkit's own column formats, which are what the toolkit is about.
     pub fn native_formats(&self) -> Vec<Arc<dyn Format>> {
-        let text = TextReading::default();
+        let text = TextOptions::default();
         self.entries.iter().filter(|e| e.native).map(|e| e.make(&text)).collect()
     }
 
     /// Whether the format of this name is text whose types are inferred.
     pub fn is_text(&self, name: &str) -> bool {
-        let text = TextReading::default();
+        let text = TextOptions::default();
         self.entries.iter().any(|e| matches!(e.maker, Maker::Text(_)) && e.make(&text).name() == name)
     }
 
     /// Whether types of columns in the format of this name are inferred from text, packed or not, so that it can be read
     /// to others.
     pub fn infers_types(&self, name: &str) -> bool {
-        let text = TextReading::default();
+        let text = TextOptions::default();
         self.entries.iter().any(|e| !matches!(e.maker, Maker::Typed(_)) && e.make(&text).name() == name)
     }
 
     /// The format of this name or, failing that, extension.
-    pub fn named(&self, name: &str, text: &TextReading) -> Result<Arc<dyn Format>> {
+    pub fn named(&self, name: &str, text: &TextOptions) -> Result<Arc<dyn Format>> {
         let formats = self.formats(text);
         let wanted = name.trim_start_matches('.').to_ascii_lowercase();
         let found = formats.iter().find(|f| f.name() == wanted);
@@ -130,13 +130,13 @@ impl Registry {
     }
 
     /// The format that files with this extension are in.
-    pub fn with_extension(&self, extension: &str, text: &TextReading) -> Option<Arc<dyn Format>> {
+    pub fn with_extension(&self, extension: &str, text: &TextOptions) -> Option<Arc<dyn Format>> {
         by_extension(&self.formats(text), extension).cloned()
     }
 }
 
 impl Entry {
-    fn make(&self, text: &TextReading) -> Arc<dyn Format> {
+    fn make(&self, text: &TextOptions) -> Arc<dyn Format> {
         match &self.maker {
             Maker::Typed(format) => format.clone(),
             Maker::Text(make) => make(text),

@@ -3,7 +3,7 @@
 #[cfg(feature = "fs")]
 use crate::place::Place;
 use crate::registry::known;
-use crate::{Registry, TextReading};
+use crate::{Registry, TextOptions};
 use colkit_core::{Error, Format, Result};
 #[cfg(feature = "fs")]
 use colkit_core::{Existing, FileSink, Sink};
@@ -18,7 +18,7 @@ pub fn target_format(
     path: Option<&Path>,
     option: &str,
 ) -> Result<Arc<dyn Format>> {
-    let text = TextReading::default();
+    let text = TextOptions::default();
     if let Some(name) = to {
         return registry.named(name, &text);
     }

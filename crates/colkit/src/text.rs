@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// What the reader of a text format is told, since the file does not say it.
 #[derive(Clone, Debug)]
-pub struct TextReading {
+pub struct TextOptions {
     /// The character between fields; `None` is the format's own.
     pub delimiter: Option<u8>,
     /// Whether the first line names the columns.
@@ -34,9 +34,9 @@ pub struct TextReading {
     pub rename_duplicates: bool,
 }
 
-impl Default for TextReading {
+impl Default for TextOptions {
     fn default() -> Self {
-        TextReading {
+        TextOptions {
             delimiter: None,
             header: true,
             types: Vec::new(),
@@ -48,7 +48,7 @@ impl Default for TextReading {
     }
 }
 
-impl TextReading {
+impl TextOptions {
     /// The same, with types inferred such that `format` can store them; see [`Inference::suited_to`].
     pub fn suited_to(mut self, format: &dyn Format, filling: Nulls) -> Self {
         self.inference = self.inference.suited_to(format, filling);
@@ -85,19 +85,19 @@ impl TextReading {
 
 /// Comma-separated values.
 #[cfg(feature = "text")]
-pub(crate) fn csv(reading: &TextReading) -> Arc<dyn Format> {
+pub(crate) fn csv(reading: &TextOptions) -> Arc<dyn Format> {
     reading.csv(b',')
 }
 
 /// Tab-separated values.
 #[cfg(feature = "text")]
-pub(crate) fn tsv(reading: &TextReading) -> Arc<dyn Format> {
+pub(crate) fn tsv(reading: &TextOptions) -> Arc<dyn Format> {
     reading.csv(b'\t')
 }
 
 /// Newline-delimited JSON.
 #[cfg(feature = "text")]
-pub(crate) fn ndjson(reading: &TextReading) -> Arc<dyn Format> {
+pub(crate) fn ndjson(reading: &TextOptions) -> Arc<dyn Format> {
     Arc::new(NdjsonFormat {
         options: NdjsonOptions {
             schema: reading.types.clone(),
@@ -111,7 +111,7 @@ pub(crate) fn ndjson(reading: &TextReading) -> Arc<dyn Format> {
 
 /// AT-1, with packed texts read like this.
 #[cfg(feature = "at1")]
-pub(crate) fn at1(reading: &TextReading) -> Arc<dyn Format> {
+pub(crate) fn at1(reading: &TextOptions) -> Arc<dyn Format> {
     Arc::new(PackedText::new(Arc::new(Packed {
         inference: Arc::new(reading.inference.clone()),
         reading: reading.clone(),
@@ -121,7 +121,7 @@ pub(crate) fn at1(reading: &TextReading) -> Arc<dyn Format> {
 /// How packed texts are read: like texts that are not packed.
 #[cfg(feature = "at1")]
 struct Packed {
-    reading: TextReading,
+    reading: TextOptions,
     inference: Arc<Inference>,
 }
 
@@ -154,7 +154,7 @@ impl TextReader for Packed {
     }
 
     fn inference(&self) -> Option<&Arc<Inference>> {
-        let TextReading { header, pad_short_rows, columns, .. } = &self.reading;
+        let TextOptions { header, pad_short_rows, columns, .. } = &self.reading;
         let as_packed = *header && !pad_short_rows && columns.is_none() && self.inference.null_words.is_empty();
         as_packed.then_some(&self.inference)
     }

@@ -2,7 +2,7 @@
 
 use super::Coder;
 #[cfg(feature = "write")]
-use crate::encode::{groups::Settings, plan::Encoder, plan::Layout, set::Stream, whole::Set};
+use crate::encode::{groups::Settings, plan::Encoder, plan::Layout, set::Stream, whole::EncodedStreams};
 use crate::restore::host::Host;
 use crate::stream_set::Streams;
 use colkit_core::{Error, Result};
@@ -24,7 +24,7 @@ impl Coder for Raw {
 #[cfg(feature = "write")]
 impl Encoder for Raw {
     /// Only to compare sizes by: see [`crate::pack()`] for how it is written.
-    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<EncodedStreams> {
         Ok(vec![Stream::new("raw", text.to_vec())].into())
     }
 }

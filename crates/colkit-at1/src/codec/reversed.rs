@@ -7,7 +7,7 @@ use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
 use crate::encode::put::{Joined, put_uv};
 use crate::encode::sample::Sample;
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use crate::restore::host::Host;
 use crate::stream_set::Streams;
 use crate::table::rows::{LineRows, Rows, collect};
@@ -60,7 +60,7 @@ impl Encoder for Reversed {
         sample.head.starts_with(SIGNATURE).then(|| (Confidence::Signature, vec![Plan::of(Codec::Reversed)]))
     }
 
-    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<EncodedStreams> {
         let (lines, trailing) = crate::encode::lines::split(text);
         let (mut meta, mut cells) = (Vec::new(), Joined::default());
         put_uv(lines.len() as u64, &mut meta);

@@ -32,7 +32,7 @@ pub enum Effort {
 
 /// One way to pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Method {
     /// zstd at this level.
     Zstd(i32),
     /// zstd that tries as hard as at level 19, but only for matches of six bytes and more. Where digits are nearly random,
@@ -44,62 +44,62 @@ pub enum Way {
 
 const EXTREME: u32 = 1 << 31;
 /// The settings of `xz -6`.
-pub const XZ_6: Way = Way::Xz { preset: 6, lc: 3, pb: 2, nice: None };
+pub const XZ_6: Method = Method::Xz { preset: 6, lc: 3, pb: 2, nice: None };
 /// Cheap enough to measure with, close enough to the rest to rank by.
-pub const MEASURE: Way = Way::Xz { preset: 4, lc: 3, pb: 2, nice: None };
+pub const MEASURE: Method = Method::Xz { preset: 4, lc: 3, pb: 2, nice: None };
 
-const DEFAULT_WAYS: [Way; 4] = [
+const DEFAULT_WAYS: [Method; 4] = [
     XZ_6,
-    Way::Zstd(19),
-    Way::Xz { preset: 6, lc: 3, pb: 2, nice: Some(16) },
-    Way::Xz { preset: 6, lc: 4, pb: 0, nice: None },
+    Method::Zstd(19),
+    Method::Xz { preset: 6, lc: 3, pb: 2, nice: Some(16) },
+    Method::Xz { preset: 6, lc: 4, pb: 0, nice: None },
 ];
 /// For streams in which much comes again after many megabytes: the settings of `xz -6`, with a longer memory.
-const XZ_FAR: Way = Way::Xz { preset: 8, lc: 4, pb: 0, nice: None };
-const BEST_WAYS: [Way; 6] = [
-    Way::Xz { preset: 9 | EXTREME, lc: 3, pb: 2, nice: None },
-    Way::Xz { preset: 9 | EXTREME, lc: 4, pb: 0, nice: None },
-    Way::Xz { preset: 9 | EXTREME, lc: 0, pb: 0, nice: None },
-    Way::Xz { preset: 9 | EXTREME, lc: 3, pb: 2, nice: Some(16) },
-    Way::Xz { preset: 9 | EXTREME, lc: 1, pb: 3, nice: None },
-    Way::Zstd(22),
+const XZ_FAR: Method = Method::Xz { preset: 8, lc: 4, pb: 0, nice: None };
+const BEST_WAYS: [Method; 6] = [
+    Method::Xz { preset: 9 | EXTREME, lc: 3, pb: 2, nice: None },
+    Method::Xz { preset: 9 | EXTREME, lc: 4, pb: 0, nice: None },
+    Method::Xz { preset: 9 | EXTREME, lc: 0, pb: 0, nice: None },
+    Method::Xz { preset: 9 | EXTREME, lc: 3, pb: 2, nice: Some(16) },
+    Method::Xz { preset: 9 | EXTREME, lc: 1, pb: 3, nice: None },
+    Method::Zstd(22),
 ];
 /// Ways to unpack quickly. Each of them is by far the best for some columns: the last one where the same few long texts come
 /// again and again, in which the others find too much to choose from.
-const QUICK_WAYS: [Way; 3] = [Way::Zstd(19), Way::ZstdLong, Way::Zstd(3)];
+const QUICK_WAYS: [Method; 3] = [Method::Zstd(19), Method::ZstdLong, Method::Zstd(3)];
 
 impl Effort {
     /// The ways worth trying.
-    pub fn ways(self) -> &'static [Way] {
+    pub fn ways(self) -> &'static [Method] {
         match self {
-            Effort::Fast => &[Way::Zstd(3)],
+            Effort::Fast => &[Method::Zstd(3)],
             Effort::Default => &DEFAULT_WAYS,
             Effort::Best => &BEST_WAYS,
         }
     }
 }
 
-impl Way {
+impl Method {
     /// What is compared at default effort: the size of a probe, in thousandths of a byte, slow ways handicapped. zstd takes
     /// several times as long as xz where much can be packed away, and hardly longer elsewhere; short matches are found sooner.
     fn worth(self, size: usize, of: usize) -> usize {
         size.saturating_mul(match self {
-            Way::Zstd(_) | Way::ZstdLong if size.saturating_mul(4) < of => 1080,
-            Way::Zstd(_) | Way::ZstdLong => 1020,
-            Way::Xz { nice: Some(_), .. } => 988,
-            Way::Xz { .. } => 1000,
+            Method::Zstd(_) | Method::ZstdLong if size.saturating_mul(4) < of => 1080,
+            Method::Zstd(_) | Method::ZstdLong => 1020,
+            Method::Xz { nice: Some(_), .. } => 988,
+            Method::Xz { .. } => 1000,
         })
     }
 
     /// Packs.
     pub fn pack(self, data: &[u8]) -> Result<(Backend, Vec<u8>)> {
         match self {
-            Way::Zstd(level) => Ok((Backend::Zstd, zstd(data, level, &[])?)),
-            Way::ZstdLong => {
+            Method::Zstd(level) => Ok((Backend::Zstd, zstd(data, level, &[])?)),
+            Method::ZstdLong => {
                 let long = [CParameter::Strategy(Strategy::ZSTD_btopt), CParameter::MinMatch(6)];
                 Ok((Backend::Zstd, zstd(data, 19, &long)?))
             }
-            Way::Xz { preset, lc, pb, nice } => Ok((Backend::Xz, xz(data, preset, lc, pb, nice)?)),
+            Method::Xz { preset, lc, pb, nice } => Ok((Backend::Xz, xz(data, preset, lc, pb, nice)?)),
         }
     }
 }
@@ -173,7 +173,7 @@ const PROBE_BELOW: usize = 96 << 10;
 const PROBE: usize = 64 << 10;
 
 /// The way that packs `data` best, as far as a part of it tells.
-pub fn best_way(data: &[u8], effort: Effort) -> Result<Way> {
+pub fn best_way(data: &[u8], effort: Effort) -> Result<Method> {
     let ways = effort.ways();
     let probe = data.get(..PROBE).filter(|_| effort != Effort::Best).unwrap_or(data);
     let mut best = (usize::MAX, XZ_6);
@@ -192,10 +192,10 @@ pub fn best_way(data: &[u8], effort: Effort) -> Result<Way> {
 const BLOCK_PROBE: usize = 128 << 10;
 
 /// The way to pack blocks like this one, if they are to be unpacked quickly.
-pub fn quick_way(block: &[u8]) -> Result<Way> {
+pub fn quick_way(block: &[u8]) -> Result<Method> {
     let start = block.len().saturating_sub(BLOCK_PROBE) / 2;
     let probe = block.get(start..).and_then(|rest| rest.get(..BLOCK_PROBE)).unwrap_or(block);
-    let best = |ways: &[Way]| -> Result<(usize, Way)> {
+    let best = |ways: &[Method]| -> Result<(usize, Method)> {
         let mut best = (usize::MAX, XZ_6);
         for way in ways {
             let size = way.pack(probe)?.1.len();
@@ -205,7 +205,7 @@ pub fn quick_way(block: &[u8]) -> Result<Way> {
         }
         Ok(best)
     };
-    let xz = DEFAULT_WAYS.into_iter().filter(|way| matches!(way, Way::Xz { .. })).collect::<Vec<_>>();
+    let xz = DEFAULT_WAYS.into_iter().filter(|way| matches!(way, Method::Xz { .. })).collect::<Vec<_>>();
     let (quick, small) = (best(&QUICK_WAYS)?, best(&xz)?);
     Ok(if small.0.saturating_mul(3) < quick.0.saturating_mul(2) { small.1 } else { quick.1 })
 }
@@ -217,7 +217,7 @@ pub fn smallest_packed(data: &[u8], effort: Effort) -> Result<(Backend, Vec<u8>)
     }
     let mut best: Option<(Backend, Vec<u8>)> = None;
     // For what is tiny, even `fast` can afford the best zstd.
-    let ways = if effort == Effort::Fast && data.len() < 4096 { &[Way::Zstd(19)] } else { effort.ways() };
+    let ways = if effort == Effort::Fast && data.len() < 4096 { &[Method::Zstd(19)] } else { effort.ways() };
     for way in ways {
         let packed = way.pack(data)?;
         if best.as_ref().is_none_or(|b| packed.1.len() < b.1.len()) {
@@ -240,7 +240,7 @@ pub fn smallest_far(data: &[u8]) -> Result<(Backend, Vec<u8>)> {
 
 /// Packs in the best way that parts can be joined from: xz.
 pub fn smallest_xz(data: &[u8], effort: Effort) -> Result<(Backend, Vec<u8>)> {
-    let is_xz = |way: &&Way| matches!(way, Way::Xz { .. });
+    let is_xz = |way: &&Method| matches!(way, Method::Xz { .. });
     let probe = data.get(..PROBE).filter(|_| effort != Effort::Best).unwrap_or(data);
     let mut best = (usize::MAX, XZ_6);
     for way in effort.ways().iter().filter(is_xz) {
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn xz_must_be_worth_the_wait() {
-        let size = |way: Way, data: &[u8]| way.pack(data).unwrap().1.len();
+        let size = |way: Method, data: &[u8]| way.pack(data).unwrap().1.len();
         let lines = |line: &dyn Fn(u32) -> String| (0..60_000).map(|i| line(i) + "\n").collect::<String>().into_bytes();
         let scrambled = |i: u32| i.wrapping_mul(0x9E37_79B9) >> 7;
         for data in [
@@ -297,11 +297,11 @@ mod tests {
             Vec::new(),
         ] {
             let way = quick_way(&data).unwrap();
-            if matches!(way, Way::Xz { .. }) {
+            if matches!(way, Method::Xz { .. }) {
                 let quick = QUICK_WAYS.map(|way| size(way, &data)).into_iter().min().unwrap();
                 assert!(size(way, &data) * 4 < quick * 3, "{way:?}");
             }
         }
-        assert!(!matches!(quick_way(&lines(&|i| scrambled(i).to_string())).unwrap(), Way::Xz { .. }));
+        assert!(!matches!(quick_way(&lines(&|i| scrambled(i).to_string())).unwrap(), Method::Xz { .. }));
     }
 }

@@ -4,7 +4,7 @@
 //! bounded by a batch of groups whatever the length of the input. A column's type holds for the whole file, so every
 //! block keeps both zone maps it could have until the end.
 
-use super::compress::{Effort, Way, best_way, quick_way, smallest_packed};
+use super::compress::{Effort, Method, best_way, quick_way, smallest_packed};
 use super::put::{Joined, put_sv, put_uv};
 use super::spool::Spool;
 use crate::backend::Backend;
@@ -68,8 +68,8 @@ pub struct Groups {
     waiting: Vec<(usize, Joined)>,
     waiting_bytes: usize,
     /// For each column the way to pack it, once that is known.
-    ways: Vec<Option<Way>>,
-    facts: Vec<Facts>,
+    ways: Vec<Option<Method>>,
+    facts: Vec<BlockStats>,
     /// What the cells of each column are; nothing once there is one that nothing says.
     kinds: Option<Vec<Kinds>>,
     /// What they are cells of.
@@ -80,7 +80,7 @@ pub struct Groups {
 
 /// What is known about a block.
 #[derive(Clone, Copy)]
-struct Facts {
+struct BlockStats {
     length: u64,
     integers: Option<(i64, i64)>,
     decimals: Option<(f64, f64)>,
@@ -187,7 +187,7 @@ impl Groups {
         for (k, kinds, tag, packed, integers, decimals) in parallel::map(waiting, threads, pack)? {
             self.blocks.write(&[tag])?;
             self.blocks.write(&packed)?;
-            self.facts.push(Facts { length: packed.len() as u64 + 1, integers, decimals });
+            self.facts.push(BlockStats { length: packed.len() as u64 + 1, integers, decimals });
             match (kinds, self.kinds.as_mut().and_then(|all| all.get_mut(k))) {
                 (Some(kinds), Some(all)) => all.add(kinds),
                 _ => self.kinds = None,

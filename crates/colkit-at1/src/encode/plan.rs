@@ -3,7 +3,7 @@
 use super::groups::Settings;
 use super::lines;
 use super::sample::Sample;
-use super::whole::Set;
+use super::whole::EncodedStreams;
 use crate::codec::Codec;
 use colkit_core::Result;
 
@@ -21,7 +21,7 @@ pub trait Encoder {
     }
 
     /// The streams of a text. Any text can be encoded, if perhaps not well.
-    fn encode(&self, text: &[u8], layout: Layout, settings: &Settings) -> Result<Set>;
+    fn encode(&self, text: &[u8], layout: Layout, settings: &Settings) -> Result<EncodedStreams>;
 
     /// For codecs that need not hold the whole text: takes it line by line. `sample_lines` gives lines from all over it.
     fn line_encoder(
@@ -50,11 +50,11 @@ pub trait LineEncoder {
     fn line(&mut self, line: &[u8]) -> Result<()>;
 
     /// All streams. `trailing`: whether a line end follows the last line.
-    fn finish(self: Box<Self>, trailing: bool) -> Result<Set>;
+    fn finish(self: Box<Self>, trailing: bool) -> Result<EncodedStreams>;
 }
 
 /// Gives the lines of a text to an encoder.
-pub fn encode_lines(mut encoder: Box<dyn LineEncoder>, text: &[u8]) -> Result<Set> {
+pub fn encode_lines(mut encoder: Box<dyn LineEncoder>, text: &[u8]) -> Result<EncodedStreams> {
     let (lines, trailing) = lines::split(text);
     lines.into_iter().try_for_each(|line| encoder.line(line))?;
     encoder.finish(trailing)
@@ -175,7 +175,7 @@ impl Plan {
     }
 
     /// The streams of a text that is in memory.
-    pub fn encode(self, text: &[u8], settings: &Settings) -> Result<Set> {
+    pub fn encode(self, text: &[u8], settings: &Settings) -> Result<EncodedStreams> {
         self.codec.coder().encode(text, self.layout, settings)
     }
 }

@@ -14,20 +14,20 @@ use colkit_core::{Result, Source};
 use std::sync::Arc;
 
 /// The streams a codec makes: those to be packed, and then those whose bytes are packed already.
-pub struct Set {
+pub struct EncodedStreams {
     /// To be packed.
     pub streams: Vec<Stream>,
     /// Stored as they are, at the end.
     pub stored: Vec<(String, Arc<dyn Source>)>,
 }
 
-impl From<Vec<Stream>> for Set {
+impl From<Vec<Stream>> for EncodedStreams {
     fn from(streams: Vec<Stream>) -> Self {
-        Set { streams, stored: Vec::new() }
+        EncodedStreams { streams, stored: Vec::new() }
     }
 }
 
-impl Set {
+impl EncodedStreams {
     /// How many bytes it takes when it is packed, about: enough to compare sets by, in a fraction of the time.
     pub fn measured(&self, threads: usize) -> Result<u64> {
         let sizes =
@@ -83,7 +83,7 @@ impl Set {
 }
 
 /// A whole file but for its trailer.
-pub fn whole_file(codec: Codec, set: Set, effort: Effort, threads: usize) -> Result<Parts> {
+pub fn whole_file(codec: Codec, set: EncodedStreams, effort: Effort, threads: usize) -> Result<Parts> {
     let head = head(codec);
     let set = set.pack(&head, effort, threads)?;
     let mut file = Parts::default();

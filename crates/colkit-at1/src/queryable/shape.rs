@@ -65,7 +65,7 @@ pub enum Blocks {
 
 /// What is printed around the values of a row.
 #[derive(Clone, Debug)]
-pub enum Glue {
+pub enum RowTemplate {
     /// This between each two.
     Delimiter(Bytes),
     /// These before, between and after them.
@@ -84,7 +84,7 @@ pub struct Shape {
     /// The names of the columns, where the file has them.
     pub names: Option<Vec<Bytes>>,
     /// What is around the values.
-    pub glue: Glue,
+    pub glue: RowTemplate,
     /// Rows per group; only the last group may have fewer.
     pub group_rows: u64,
     /// Number of structured rows.
@@ -131,10 +131,10 @@ impl Shape {
             return Err(meta.corrupt("row_count_mismatch", message));
         }
         let (glue, names) = match delimiter {
-            Some(delimiter) => (Glue::Delimiter(delimiter), None),
+            Some(delimiter) => (RowTemplate::Delimiter(delimiter), None),
             None => {
                 let segments = segments(streams, &name("template"), kinds.len())?;
-                (Glue::Segments(segments), paths(streams, &name("paths"), kinds.len())?)
+                (RowTemplate::Segments(segments), paths(streams, &name("paths"), kinds.len())?)
             }
         };
         let blocks_name = name("blocks");

@@ -4,7 +4,7 @@ use super::cells::{Cells, Place};
 use super::groups::{Column, Inner};
 use super::text::{cell_text, json_text, push_text, text, unquote};
 use crate::number::parse_int;
-use crate::queryable::shape::Glue;
+use crate::queryable::shape::RowTemplate;
 use crate::queryable::{Line, Position};
 use arrow::array::{ArrayRef, Float64Builder, Int64Builder, StringBuilder};
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
@@ -213,7 +213,7 @@ impl ColumnReader {
 
     fn values(&self) -> Values {
         let table = &self.table;
-        let is_json = table.lines.shapes.iter().any(|s| matches!(s.glue, Glue::Segments(_)));
+        let is_json = table.lines.shapes.iter().any(|s| matches!(s.glue, RowTemplate::Segments(_)));
         let last = match table.columns.get(self.column) {
             Some(Column::Values(sources)) => sources.first().copied().flatten() == Some(width(table)),
             _ => false,

@@ -17,7 +17,7 @@ use super::column_reader::ColumnReader;
 use super::rows::{LINE, default_name, header_names};
 use super::text::text;
 use super::verify::Verify;
-use crate::queryable::shape::{Glue, Kind, Shape, Zone};
+use crate::queryable::shape::{Kind, RowTemplate, Shape, Zone};
 use crate::queryable::typing::NAME;
 use crate::queryable::{Line, Queryable};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, UInt64Array};
@@ -204,7 +204,7 @@ impl Groups {
         let mut header = 0;
         let mut crlf = false;
         if let ([shape], Some(line)) = (&lines.shapes[..], first_line(&lines)?)
-            && let Glue::Delimiter(delimiter) = &shape.glue
+            && let RowTemplate::Delimiter(delimiter) = &shape.glue
         {
             let names = header_names(line, delimiter);
             if names.len() == columns.len() {

@@ -7,7 +7,7 @@ use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use colkit_core::{
     BatchMachine, Boxed, ColumnStatistics, Lane, Layout, Machine, Result, Scan, Selection, Split, Step, Table,
-    Verified, pick, ready,
+    Verified, ready, select_rows,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Table for Resident {
         let step = batch_rows(&part, scan);
         let columns = (0..part.num_columns()).collect();
         let machine: BatchMachine = Box::new(Slices { part, at: 0, step });
-        Ok(pick(rows, vec![(span, vec![Lane { columns, machine }])]))
+        Ok(select_rows(rows, vec![(span, vec![Lane { columns, machine }])]))
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {

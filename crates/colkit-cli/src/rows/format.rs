@@ -11,7 +11,7 @@ use colkit::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::core::json::texts;
 use colkit::core::plan::batch_of;
-use colkit::{Format, Nulls, Registry, Result, Sink, TableWriter, TextReading, Types, WriteOptions};
+use colkit::{Format, Nulls, Registry, Result, Sink, TableWriter, TextOptions, Types, WriteOptions};
 use std::sync::Arc;
 
 pub struct FormatPrinter {
@@ -21,7 +21,7 @@ pub struct FormatPrinter {
 
 impl FormatPrinter {
     pub fn new(name: &str, schema: &SchemaRef, sink: Box<dyn Sink>, memory: u64) -> Result<Self> {
-        let format = Registry::default().named(name, &TextReading::default())?;
+        let format = Registry::default().named(name, &TextOptions::default())?;
         let fields = schema.fields().iter().map(|f| match without_runs(f.data_type()) {
             nested if nested.is_nested() => Arc::new(Field::new(f.name(), DataType::LargeUtf8, true)),
             plain => Arc::new(f.as_ref().clone().with_data_type(plain.clone())),

@@ -3,13 +3,13 @@
 use crate::args::FormatsArgs;
 use crate::{Io, Outcome};
 use colkit::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
-use colkit::{Format, MemorySink, Registry, Result, TextReading, WriteOptions, type_name};
+use colkit::{Format, MemorySink, Registry, Result, TextOptions, WriteOptions, type_name};
 use serde_json::json;
 use std::io::Write;
 use std::sync::Arc;
 
 pub fn run(args: &FormatsArgs, io: &mut Io) -> Result<Outcome> {
-    for format in Registry::default().formats(&TextReading::default()) {
+    for format in Registry::default().formats(&TextOptions::default()) {
         let types: Vec<String> = some_types().iter().filter(|t| format.stores(t)).map(type_name).collect();
         let writes = writes(format.as_ref());
         if args.script.json {

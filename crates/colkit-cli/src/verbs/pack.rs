@@ -6,9 +6,11 @@ use crate::progress::Progress;
 use crate::request::{is_stream, places};
 use crate::verbs::bundle::BundleContents;
 use crate::{Io, Outcome};
-use colkit::at1::{Aim, BundleFile, Codec, Effort, PackOptions, PackSummary, pack, pack_bundle, unportable_names};
+use colkit::at1::{
+    BundleFile, Codec, Effort, PackOptions, PackPriority, PackSummary, pack, pack_bundle, unportable_names,
+};
 use colkit::core::Attributes;
-use colkit::{Error, Existing, Input, Registry, Result, Sink, StreamSink, TextReading, create};
+use colkit::{Error, Existing, Input, Registry, Result, Sink, StreamSink, TextOptions, create};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,7 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
     let options = PackOptions {
         codec: args.codec,
         is_table: matches!(names, [only] if is_text_table(only)),
-        aim: if args.smallest { Aim::Smallest } else { Aim::Queryable },
+        aim: if args.smallest { PackPriority::Smallest } else { PackPriority::Queryable },
         effort: match (args.fast, args.best) {
             (true, _) => Effort::Fast,
             (_, true) => Effort::Best,
@@ -73,7 +75,7 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
 fn is_text_table(name: &Path) -> bool {
     let registry = Registry::default();
     let extension = name.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-    let format = extension.and_then(|e| registry.with_extension(&e, &TextReading::default()));
+    let format = extension.and_then(|e| registry.with_extension(&e, &TextOptions::default()));
     format.is_some_and(|f| registry.is_text(f.name()))
 }
 

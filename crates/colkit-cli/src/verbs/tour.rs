@@ -12,7 +12,7 @@ use colkit::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int
 use colkit::arrow::datatypes::{DataType, Field, Schema};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::{
-    Conversion, DiffOptions, Error, Existing, Format, Input, OpenOptions, Registry, Result, TextReading, WriteOptions,
+    Conversion, DiffOptions, Error, Existing, Format, Input, OpenOptions, Registry, Result, TextOptions, WriteOptions,
     check_target, create, type_name,
 };
 use serde_json::json;
@@ -38,7 +38,7 @@ pub fn run(args: &TourArgs, io: &mut Io) -> Result<Outcome> {
     let mut printer = TourPrinter { out: (!args.script.json).then_some(&mut io.stdout), kept: args.keep.is_some() };
     let existing = args.force.existing();
     let sample = folder.join("trades.csv");
-    let csv = registry.named("csv", &TextReading::default())?;
+    let csv = registry.named("csv", &TextOptions::default())?;
     write_sample(csv.as_ref(), args.rows, &sample, existing)?;
     let sample_bytes = Input::path(&sample)?.size();
     let (rows, size) = (plural(args.rows, "row"), bytes(sample_bytes));

@@ -11,7 +11,7 @@ use colkit::arrow::temporal_conversions::timestamp_s_to_datetime;
 use colkit::at1::{
     Bundle, BundleEntry, Integrity, RestoreOptions, Restored, is_bundle, restore, restore_entries, unportable_names,
 };
-use colkit::core::{TreeSink, already_there};
+use colkit::core::{TreeSink, already_exists};
 use colkit::{ByteRange, Error, Input, Result, Sink, StreamSink, create};
 use serde_json::json;
 use std::io::Write;
@@ -126,7 +126,7 @@ impl BundleSelection {
             return Ok(UnpackReport::of(None, restored, Vec::new()));
         };
         if target.exists() && !(force && target.is_dir()) {
-            return Err(already_there(target));
+            return Err(already_exists(target));
         }
         let names = entries.iter().map(|e| e.name.as_str()).chain(folders.iter().map(|f| f.0.as_str()));
         let notes = unportable_names(&names.collect::<Vec<_>>());

@@ -53,7 +53,7 @@ fn nothing_is_overwritten_unless_force_says_so() {
         folder.write(target, "precious");
         let before = folder.names();
         let said = folder.run(&arguments);
-        refused(&said, "already_there");
+        refused(&said, "already_exists");
         assert!(said.err.contains(target) && said.err.contains("--force"), "{said:?}");
         assert_eq!(folder.read(target), b"precious", "{arguments:?}");
         assert_eq!(folder.names(), before, "{arguments:?}: refused before anything is written");
@@ -80,7 +80,7 @@ fn a_file_that_appears_meanwhile_is_not_replaced() {
     folder.write("out.lance", "somebody else's");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("already_there"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("already_exists"));
     assert_eq!(folder.read("out.lance"), b"somebody else's");
     assert_eq!(folder.names(), ["in.csv", "out.lance"]);
 }
@@ -89,7 +89,7 @@ fn a_file_that_appears_meanwhile_is_not_replaced() {
 fn parts_of_an_earlier_conversion_are_told() {
     let folder = Folder::with_trades();
     folder.ok(&["convert", "trades.csv", "p-{}.csv", "--split-rows", "1"]);
-    refused(&folder.run(&["convert", "trades.csv", "p-{}.csv", "--split-rows", "2"]), "already_there");
+    refused(&folder.run(&["convert", "trades.csv", "p-{}.csv", "--split-rows", "2"]), "already_exists");
     let said = folder.ok(&["convert", "trades.csv", "p-{}.csv", "--split-rows", "2", "-f"]);
     assert!(said.err.contains("p-00002.csv remains from an earlier conversion"), "{said:?}");
     assert!(said.err.contains("p-00003.csv") && !said.err.contains("p-00001.csv"), "{said:?}");
@@ -280,7 +280,7 @@ fn a_copy_is_written_like_any_other_output() {
         "COPY (SELECT * FROM 'trades.csv') TO 'by' STORED AS PARQUET PARTITIONED BY (sym)",
         "COPY (SELECT * FROM 'trades.csv') TO 'o.csv' OPTIONS ('format.delimiter' ';')",
     ] {
-        refused(&folder.run(&["sql", again, "--force"]), "already_there");
+        refused(&folder.run(&["sql", again, "--force"]), "already_exists");
     }
 }
 
@@ -359,8 +359,11 @@ fn objects_follow_the_same_rule() {
         let _ = std::fs::remove_file(folder.path("bucket/t.csv"));
         assert_eq!(run(arguments).code, 0, "{arguments:?}");
         let said = run(&[arguments, &["--json"]].concat());
-        assert!(["already_there", "conflicting_options"].contains(&error(&said)["code"].as_str().unwrap()), "{said:?}");
-        refused(&run(arguments), "already_there");
+        assert!(
+            ["already_exists", "conflicting_options"].contains(&error(&said)["code"].as_str().unwrap()),
+            "{said:?}"
+        );
+        refused(&run(arguments), "already_exists");
         assert_eq!(run(&[arguments, &["--force"]].concat()).code, 0, "{arguments:?}");
     }
     refused(&run(&["convert", "s3://bucket/t.csv", "s3://bucket/t.csv", "--force"]), "output_is_input");

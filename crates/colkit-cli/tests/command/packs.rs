@@ -96,12 +96,12 @@ fn nothing_is_overwritten_unasked() {
     folder.write("t.csv.at1", "precious");
     for arguments in [&["pack", "t.csv", "--json"][..], &["pack", "t.csv", "t.csv.at1", "--json"]] {
         let said = folder.run(arguments);
-        assert_eq!((said.code, &error(&said)["code"]), (2, &Value::from("already_there")));
+        assert_eq!((said.code, &error(&said)["code"]), (2, &Value::from("already_exists")));
     }
     assert_eq!(folder.read("t.csv.at1"), b"precious");
     folder.ok(&["pack", "--force", "t.csv"]);
     let said = folder.run(&["unpack", "t.csv.at1", "--json"]);
-    assert_eq!((said.code, &error(&said)["code"]), (2, &Value::from("already_there")));
+    assert_eq!((said.code, &error(&said)["code"]), (2, &Value::from("already_exists")));
     folder.ok(&["unpack", "--force", "t.csv.at1"]);
     assert_eq!(folder.read("t.csv"), table().as_bytes());
     let said = folder.run(&["pack", "t.csv", "missing.csv", "--json"]);

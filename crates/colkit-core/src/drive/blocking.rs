@@ -2,12 +2,12 @@
 //! nothing is spawned.
 
 use super::allowed;
-use super::take::Taking;
+use super::take::TakenRows;
 use crate::plan::{Planned, ReadPlan};
 use crate::source::check_lengths;
 use crate::{
-    Ahead, Boxed, ByteRange, Error, Limits, Next, Projection, Result, Scan, Scanner, Source, Split, Step, Table, Task,
-    memory,
+    Boxed, ByteRange, Error, Limits, Next, Projection, ReadAhead, Result, Scan, Scanner, Source, Split, Step, Table,
+    Task, memory,
 };
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -52,7 +52,7 @@ pub fn scan(table: Arc<dyn Table>, source: Arc<dyn Source>, scan: &Scan, threads
     let wanted: Vec<ByteRange> = splits.iter().flat_map(|s| s.ranges.iter().copied()).collect();
     let source = source.for_ranges(&wanted).unwrap_or(source);
     let threads = allowed(threads);
-    let ahead = if threads <= 1 { Ahead::NOT } else { Ahead::THREADS };
+    let ahead = if threads <= 1 { ReadAhead::NOT } else { ReadAhead::THREADS };
     let batches = Batches::new(Scanner::new(table, plan, splits, ahead, most), source, threads)?;
     Ok(Batches { planned, ..batches })
 }
@@ -81,11 +81,11 @@ pub fn take(
     limits: &Limits,
     threads: usize,
 ) -> Result<RecordBatch> {
-    let mut taking = Taking::new(table.as_ref(), rows, limits)?;
+    let mut taking = TakenRows::new(table.as_ref(), rows, limits)?;
     let scan = Scan { memory: limits.memory, ..Scan::of(projection.clone()) };
     let columns = projection.resolve(&table.schema())?.len();
     let threads = if rows.len().saturating_mul(columns) < MANY_VALUES { 1 } else { allowed(threads).min(columns) };
-    let ahead = if threads <= 1 { Ahead::NOT } else { Ahead::THREADS };
+    let ahead = if threads <= 1 { ReadAhead::NOT } else { ReadAhead::THREADS };
     let scanner = Scanner::of_rows(table, &scan, taking.rows(), ahead, u64::MAX)?;
     let batches = Batches::new(scanner, source, threads)?;
     let schema = batches.schema();
@@ -97,15 +97,15 @@ pub fn take(
 
 /// The batches of a scan, in row order. After an error there is nothing more.
 pub struct Batches {
-    host: Host,
+    host: Execution,
     schema: SchemaRef,
     read_schema: SchemaRef,
     planned: Planned,
     finished: bool,
 }
 
-enum Host {
-    Alone(Alone),
+enum Execution {
+    SingleThread(SingleThread),
     Shared(Workers),
 }
 
@@ -113,8 +113,8 @@ impl Batches {
     fn new(scanner: Scanner, source: Arc<dyn Source>, threads: usize) -> Result<Self> {
         let (schema, read_schema) = (scanner.schema(), scanner.plan().read_schema.clone());
         let host = match threads {
-            0 | 1 => Host::Alone(Alone { scanner, source }),
-            _ => Host::Shared(Workers::start(scanner, source, threads)),
+            0 | 1 => Execution::SingleThread(SingleThread { scanner, source }),
+            _ => Execution::Shared(Workers::start(scanner, source, threads)),
         };
         Ok(Batches { host, schema, read_schema, planned: Planned::default(), finished: false })
     }
@@ -132,8 +132,8 @@ impl Batches {
     /// How many rows have been decoded so far of each column that is read: those asked for, then those of conditions.
     pub fn decoded(&self) -> Vec<(String, u64)> {
         let rows = match &self.host {
-            Host::Alone(alone) => alone.scanner.decoded().to_vec(),
-            Host::Shared(workers) => workers.shared.lock().scanner.decoded().to_vec(),
+            Execution::SingleThread(alone) => alone.scanner.decoded().to_vec(),
+            Execution::Shared(workers) => workers.shared.lock().scanner.decoded().to_vec(),
         };
         self.read_schema.fields().iter().map(|f| f.name().clone()).zip(rows).collect()
     }
@@ -141,8 +141,8 @@ impl Batches {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             let rows = match &mut self.host {
-                Host::Alone(alone) => alone.next_rows()?,
-                Host::Shared(workers) => workers.next_rows()?,
+                Execution::SingleThread(alone) => alone.next_rows()?,
+                Execution::Shared(workers) => workers.next_rows()?,
             };
             let Some(rows) = rows else { return Ok(None) };
             let batch = rows.finish()?;
@@ -167,12 +167,12 @@ impl Iterator for Batches {
 }
 
 /// Everything in turn, on the thread that asks.
-struct Alone {
+struct SingleThread {
     scanner: Scanner,
     source: Arc<dyn Source>,
 }
 
-impl Alone {
+impl SingleThread {
     fn next_rows(&mut self) -> Result<Option<crate::Rows>> {
         loop {
             match self.scanner.next_rows()? {

@@ -2,13 +2,13 @@
 //!
 //! It does not depend on a runtime; its futures run on whichever one the store needs.
 
-use super::take::Taking;
+use super::take::TakenRows;
 use super::version::{Version, changed};
 use crate::plan::ReadPlan;
 use crate::range::coalesce;
 use crate::source::{check_lengths, cut};
 use crate::{
-    Ahead, Boxed, ByteRange, Error, FileSource, Limits, Machine, Next, Projection, Result, Scan, Scanner, Setting,
+    Boxed, ByteRange, Error, FileSource, Limits, Machine, Next, Projection, ReadAhead, Result, Scan, Scanner, Setting,
     Source, Step, Table, Task, memory,
 };
 use arrow::record_batch::RecordBatch;
@@ -168,9 +168,9 @@ impl Remote {
             let plan = ReadPlan::new(table.as_ref(), &scan)?;
             let splits = self.run(table.splits(&plan.scan)?).await?;
             let ahead = self.ahead();
-            Ok::<_, Error>(Rounds::new(self, Scanner::new(table, plan, splits, ahead, most)))
+            Ok::<_, Error>(StoreScan::new(self, Scanner::new(table, plan, splits, ahead, most)))
         };
-        let batches = |rounds: Rounds| {
+        let batches = |rounds: StoreScan| {
             stream::try_unfold(rounds, |mut rounds| async move {
                 loop {
                     let Some(rows) = rounds.next_rows().await? else { return Ok(None) };
@@ -192,11 +192,11 @@ impl Remote {
         projection: &Projection,
         limits: &Limits,
     ) -> Result<RecordBatch> {
-        let mut taking = Taking::new(table.as_ref(), rows, limits)?;
+        let mut taking = TakenRows::new(table.as_ref(), rows, limits)?;
         let scan = Scan { memory: limits.memory, ..Scan::of(projection.clone()) };
         let scanner = Scanner::of_rows(table, &scan, taking.rows(), self.ahead(), u64::MAX)?;
         let schema = scanner.schema();
-        let mut rounds = Rounds::new(self.clone(), scanner);
+        let mut rounds = StoreScan::new(self.clone(), scanner);
         while let Some(rows) = rounds.next_rows().await? {
             taking.push(rows.finish()?)?;
         }
@@ -204,18 +204,18 @@ impl Remote {
     }
 
     /// How far to read ahead: a local file has a cache of its own.
-    pub fn ahead(&self) -> Ahead {
+    pub fn ahead(&self) -> ReadAhead {
         if self.is_local() {
-            Ahead::NOT
+            ReadAhead::NOT
         } else {
-            Ahead { splits: 2, batches: 1, bytes: 8 << 20, round_trip: ROUND_TRIP }
+            ReadAhead { splits: 2, batches: 1, bytes: 8 << 20, round_trip: ROUND_TRIP }
         }
     }
 }
 
 /// A scan over an object: in each round, all that the tasks of a split need is fetched together. While one split is being
 /// decoded, the bytes of the next are on their way.
-pub struct Rounds {
+pub struct StoreScan {
     remote: Arc<Remote>,
     scanner: Scanner,
     fetching: FuturesUnordered<BoxFuture<'static, Fetched>>,
@@ -242,11 +242,11 @@ struct Fetched {
     planned: bool,
 }
 
-impl Rounds {
+impl StoreScan {
     /// A scan of the object's table.
     pub fn new(remote: Arc<Remote>, scanner: Scanner) -> Self {
         let (fetching, known) = (FuturesUnordered::new(), Vec::new());
-        Rounds { remote, scanner, fetching, known, count: crate::ReadCount::default() }
+        StoreScan { remote, scanner, fetching, known, count: crate::ReadCount::default() }
     }
 
     /// The scan.

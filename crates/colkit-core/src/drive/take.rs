@@ -9,7 +9,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 
 /// Rows being taken.
-pub(super) struct Taking {
+pub(super) struct TakenRows {
     rows: Selection,
     /// Where each row asked for is among those read, unless that is the same.
     order: Option<UInt64Array>,
@@ -18,7 +18,7 @@ pub(super) struct Taking {
     memory: u64,
 }
 
-impl Taking {
+impl TakenRows {
     pub fn new(table: &dyn Table, rows: &[u64], limits: &Limits) -> Result<Self> {
         check_rows(rows, table.row_count())?;
         let (rows, order) = if rows.is_sorted_by(|a, b| a < b) {
@@ -30,7 +30,7 @@ impl Taking {
             let order = rows.iter().map(|row| sorted.partition_point(|s| s < row) as u64).collect::<Vec<_>>();
             (Selection::sorted(sorted), Some(UInt64Array::from(order)))
         };
-        Ok(Taking { rows, order, batches: Vec::new(), bytes: 0, memory: limits.memory })
+        Ok(TakenRows { rows, order, batches: Vec::new(), bytes: 0, memory: limits.memory })
     }
 
     /// The rows to read.

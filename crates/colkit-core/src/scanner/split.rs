@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// A split under way. What is done for each batch of a lane must not take longer with more lanes: there may be a hundred
 /// thousand of them.
-pub(super) struct Active {
+pub(super) struct ActiveSplit {
     pub id: u64,
     pub split: Split,
     /// The rows that the lanes give.
@@ -22,7 +22,7 @@ pub(super) struct Active {
     pub awaited: usize,
     /// Stages that are still to be decided, the next one last.
     pub stages: Vec<usize>,
-    pub deciding: Option<Deciding>,
+    pub deciding: Option<StageInProgress>,
     /// Whether the rows that are joined have been decided by all stages.
     pub decided: bool,
     /// Rows still to give when there are no columns.
@@ -34,7 +34,7 @@ pub(super) struct Active {
 }
 
 /// A stage that is being decided on.
-pub(super) struct Deciding {
+pub(super) struct StageInProgress {
     pub stage: usize,
     /// Its lanes are those from here on; those before hold what earlier stages read.
     pub first: usize,
@@ -97,7 +97,7 @@ pub(super) fn lane_error(lanes: &mut [ActiveLane]) -> Option<Error> {
     lanes.iter_mut().find(drained).and_then(|l| l.error.take())
 }
 
-impl Active {
+impl ActiveSplit {
     /// Looks at all lanes again.
     pub fn survey(&mut self) {
         (self.open, self.awaited) = survey(&self.lanes);

@@ -1,9 +1,9 @@
 //! Local files as sinks.
 
 use super::Sink;
-use crate::rights::{restrict, take_over};
+use crate::output_path::{OutputPath, changed, copy_into, followed, has_one_name, look, open_special, rename_new};
+use crate::permissions::{restrict, take_over};
 use crate::temporary::{folder_of, hold, make_beside, name_beside, sweep};
-use crate::there::{There, changed, copy_into, followed, has_one_name, look, open_special, rename_new};
 use crate::{Error, Existing, Result};
 use std::fs::{File, Metadata};
 use std::io::{BufWriter, ErrorKind, Write};
@@ -59,7 +59,7 @@ impl FileSink {
                 .file(target.display().to_string()));
         }
         // Not where the name leads: a pipe may have none that leads there.
-        if let There::Special(found) = look(target, existing)? {
+        if let OutputPath::Special(found) = look(target, existing)? {
             let out = BufWriter::with_capacity(BUFFER, open_special(target, &found)?);
             return Ok(FileSink { target: target.to_path_buf(), existing, out, temporary: None });
         }
@@ -190,9 +190,9 @@ impl Sink for FileSink {
         // Somebody else may have been here in the meantime, and again between a look and what follows from it.
         for _ in 0..TRIES {
             let placed = match look(target, self.existing)? {
-                There::Special(_) => Err(changed()),
-                There::File(old) => temporary.replace(file, target, &old),
-                There::Nothing => match temporary.appear(file, target) {
+                OutputPath::Special(_) => Err(changed()),
+                OutputPath::File(old) => temporary.replace(file, target, &old),
+                OutputPath::Nothing => match temporary.appear(file, target) {
                     Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
                     appeared => appeared.map_err(Error::from),
                 },
@@ -256,8 +256,8 @@ mod tests {
         let target = folder.path().join("out.bin");
         let early = FileSink::create(&target).unwrap();
         write(FileSink::create(&target).unwrap(), b"first").unwrap();
-        assert_eq!(FileSink::create(&target).err().unwrap().code(), "already_there");
-        assert_eq!(write(early, b"second").unwrap_err().code(), "already_there", "it appeared in the meantime");
+        assert_eq!(FileSink::create(&target).err().unwrap().code(), "already_exists");
+        assert_eq!(write(early, b"second").unwrap_err().code(), "already_exists", "it appeared in the meantime");
         assert_eq!(std::fs::read(&target).unwrap(), b"first");
         write(FileSink::replace(&target).unwrap(), b"third").unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"third");
@@ -276,7 +276,7 @@ mod tests {
         sink.out = BufWriter::new(file);
         sink.temporary = Some(Temporary { path, exists: true });
         std::fs::write(&target, b"other").unwrap();
-        assert_eq!(write(sink, b"new").unwrap_err().code(), "already_there");
+        assert_eq!(write(sink, b"new").unwrap_err().code(), "already_exists");
         assert_eq!(std::fs::read(&target).unwrap(), b"other");
         assert_eq!(entries(), 1);
 
@@ -426,7 +426,7 @@ mod tests {
         assert_eq!(FileSink::replace(at("socket")).err().unwrap().code(), "is_a_socket");
         // A device of no driver: nothing can be lost by mistake.
         if make("block", FileType::BlockDevice, makedev(0, 0)).is_ok() {
-            assert_eq!(FileSink::create(at("block")).err().unwrap().code(), "already_there");
+            assert_eq!(FileSink::create(at("block")).err().unwrap().code(), "already_exists");
         }
         // Only root may make devices, and not everywhere.
         let made = make("null", FileType::CharacterDevice, makedev(1, 3)).is_ok();

@@ -1,6 +1,6 @@
 //! CSV: text in, text out, nothing guessed and nothing lost.
 //!
-//! Files are read as `crate::text` says. Opening one cuts it into cells (`tokens`, `stops`) and classifies every cell of every
+//! Files are read as `crate::text` says. Opening one cuts it into cells (`tokens`, `separators`) and classifies every cell of every
 //! column (`open`, `colkit_core::cells`); reading converts the cells of the columns that are wanted (`rows`, `columns`).
 //! The rules, with their reasons, are in `docs/formats/csv.md`.
 
@@ -8,8 +8,8 @@ mod columns;
 mod open;
 mod options;
 mod rows;
+mod separators;
 mod sniff;
-mod stops;
 mod tokens;
 mod write;
 

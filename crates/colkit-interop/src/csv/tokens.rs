@@ -10,7 +10,7 @@
 //! whole records from its start on; what is unfinished at its end is left for a longer buffer. Nothing is copied: a
 //! [`Cell`] is a pair of positions in the buffer.
 
-use super::stops::Stops;
+use super::separators::Separators;
 use crate::text::{Fault, Parsed};
 use colkit_core::cells::CellText;
 use colkit_core::{Error, Hint, Limits};
@@ -108,13 +108,13 @@ impl Dialect {
         block.cells.clear();
         block.rows = 0;
         block.columns = portion.columns;
-        let mut stops = Stops::new(bytes, self.delimiter, at);
+        let mut separators = Separators::new(bytes, self.delimiter, at);
         let mut next = at;
         let end = at.saturating_add(portion.bytes.min(BLOCK_BYTES)).min(bytes.len());
         while block.rows < portion.rows && next < end && block.cells.len() < BLOCK_CELLS {
             let kept = block.cells.len();
             let Some(record) =
-                self.record(&mut stops, bytes, next, portion.columns, portion.at_end, &mut block.cells)?
+                self.record(&mut separators, bytes, next, portion.columns, portion.at_end, &mut block.cells)?
             else {
                 block.cells.truncate(kept);
                 break;
@@ -141,8 +141,10 @@ impl Dialect {
     pub fn first(&self, bytes: &[u8], at: usize, columns: usize, at_end: bool) -> Parsed<Option<(Vec<Cell>, usize)>> {
         check_buffer(bytes)?;
         let mut cells = Vec::new();
-        let mut stops = Stops::new(bytes, self.delimiter, at);
-        let Some(record) = self.record(&mut stops, bytes, at, columns, at_end, &mut cells)? else { return Ok(None) };
+        let mut separators = Separators::new(bytes, self.delimiter, at);
+        let Some(record) = self.record(&mut separators, bytes, at, columns, at_end, &mut cells)? else {
+            return Ok(None);
+        };
         if record.blank {
             cells.clear();
         }
@@ -152,11 +154,11 @@ impl Dialect {
         Ok(Some((cells, record.next)))
     }
 
-    /// Cuts one record that starts at `start`, which is where `stops` stands. `None` if it is incomplete.
+    /// Cuts one record that starts at `start`, which is where `separators` stands. `None` if it is incomplete.
     #[inline]
     fn record(
         &self,
-        stops: &mut Stops<'_>,
+        separators: &mut Separators<'_>,
         bytes: &[u8],
         start: usize,
         columns: usize,
@@ -178,15 +180,15 @@ impl Dialect {
                     return self.incomplete(bytes, start);
                 };
                 keep(&mut count, Cell::new(from + 1, quoted.end, quoted.doubled));
-                stops.skip_to(quoted.end + 1);
-                let stop = stops.next();
+                separators.skip_to(quoted.end + 1);
+                let stop = separators.next();
                 if stop != Some(quoted.end + 1) && quoted.end + 1 < bytes.len() {
                     let error = Error::corrupt("csv_quote", "text after a closing quote");
                     return Err(Fault::new(quoted.end + 1, error).in_column(count - 1));
                 }
                 stop
             } else {
-                let stop = stops.next();
+                let stop = separators.next();
                 if stop.is_some() || at_end {
                     keep(&mut count, Cell::new(from, stop.unwrap_or(bytes.len()), false));
                 }
@@ -198,7 +200,7 @@ impl Dialect {
                 Some(stop) => match (bytes.get(stop), bytes.get(stop + 1)) {
                     (Some(b'\n'), _) => break stop + 1,
                     (Some(b'\r'), Some(b'\n')) => {
-                        stops.next();
+                        separators.next();
                         break stop + 2;
                     }
                     (Some(b'\r'), None) if !at_end => return self.incomplete(bytes, start),

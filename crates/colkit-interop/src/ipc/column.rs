@@ -4,7 +4,7 @@ use super::endian;
 use super::index::{Index, Slot};
 use super::message::Batch;
 use crate::claims::{LZ4_RATIO, exceeds};
-use crate::guard::guarded;
+use crate::decoder_panics::guarded;
 use crate::parts::keep;
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::Buffer;

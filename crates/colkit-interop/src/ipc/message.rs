@@ -1,7 +1,7 @@
 //! Messages: what the metadata of one says, as plain numbers that were checked against its body.
 
 use super::index::MessageBody;
-use crate::guard::guarded;
+use crate::decoder_panics::guarded;
 use arrow::datatypes::{Field, Schema};
 use arrow::ipc::{CompressionType, MessageHeader, MetadataVersion};
 use arrow::record_batch::RecordBatch;

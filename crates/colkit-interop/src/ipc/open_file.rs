@@ -7,8 +7,8 @@
 use super::index::Index;
 use super::message::{self, Content, MAGIC};
 use super::table::IpcTable;
-use crate::footer::Ending;
-use crate::guard::guarded;
+use crate::decoder_panics::guarded;
+use crate::footer::FooterLayout;
 use arrow::datatypes::Schema;
 use colkit_core::coroutine::coroutine;
 use colkit_core::{Boxed, ByteRange, Error, Limits, ReadOptions, Region, RegionKind, Result, Table};
@@ -24,7 +24,7 @@ const SCHEMA_START: u64 = 72;
 pub(super) fn open(size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
     let limits = options.limits.clone();
     coroutine(move |io| async move {
-        let ending = Ending { size, head: HEAD, magic: MAGIC };
+        let ending = FooterLayout { size, head: HEAD, magic: MAGIC };
         let footer = ending.footer(&ending.read(&io).await?, &limits)?;
         let (mut index, messages) = read_footer(&io.read_one(footer).await?, footer, ending, &limits)?;
         // The schema is there once more, in front of the other messages.
@@ -70,7 +70,12 @@ struct MessagePlace {
 }
 
 /// The schema and the places of all messages.
-fn read_footer(bytes: &[u8], range: ByteRange, ending: Ending, limits: &Limits) -> Result<(Index, Vec<MessagePlace>)> {
+fn read_footer(
+    bytes: &[u8],
+    range: ByteRange,
+    ending: FooterLayout,
+    limits: &Limits,
+) -> Result<(Index, Vec<MessagePlace>)> {
     guarded("footer", || {
         let options = flatbuffers::VerifierOptions { max_tables: 10_000_000, ..Default::default() };
         let footer = arrow::ipc::root_as_footer_with_opts(&options, bytes)

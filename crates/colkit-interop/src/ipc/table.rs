@@ -7,7 +7,7 @@ use crate::regions::layout;
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use colkit_core::{
     Boxed, ByteRange, ColumnRef, Finding, Lane, Layout, Projection, Region, RegionKind, Result, Scan, Selection, Split,
-    Table, Verified, pick, ready, spans,
+    Table, Verified, ready, select_rows, spans,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ impl Table for IpcTable {
         };
         let end = |row: u64| self.0.batches_of(&(row..row + 1)).next().and_then(|b| self.0.batches.get(b));
         let spans = spans(rows, |row| end(row).map_or(self.0.rows, |batch| batch.rows.end));
-        Ok(pick(rows, spans.into_iter().map(part).collect()))
+        Ok(select_rows(rows, spans.into_iter().map(part).collect()))
     }
 
     fn column_bytes(&self, column: usize) -> Option<u64> {

@@ -4,7 +4,7 @@ use super::plan::chunk_range;
 use super::size::{Leaf, batch_rows};
 use super::thrift::check_pages;
 use super::types::{Readers, check_range};
-use crate::guard::guarded;
+use crate::decoder_panics::guarded;
 use crate::parts::keep;
 use ::parquet::DecodeResult;
 use ::parquet::arrow::ProjectionMask;

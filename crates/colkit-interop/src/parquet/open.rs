@@ -14,8 +14,8 @@ use super::plan::chunk_range;
 use super::table::ParquetTable;
 use super::thrift::{COLUMN_INDEX, OFFSET_INDEX, check, damaged};
 use super::types::Readers;
-use crate::footer::Ending;
-use crate::guard::guarded;
+use crate::decoder_panics::guarded;
+use crate::footer::FooterLayout;
 use ::parquet::DecodeResult;
 use ::parquet::file::metadata::{
     ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub(super) fn open(size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
     let limits = options.limits.clone();
     coroutine(move |io| async move {
-        let ending = Ending { size, head: MAGIC.len() as u64, magic: MAGIC };
+        let ending = FooterLayout { size, head: MAGIC.len() as u64, magic: MAGIC };
         let tail = ending.read(&io).await?;
         if tail.ends_with(b"PARE") {
             return Err(Error::unsupported("encrypted", "the footer is encrypted").at(ending.range().start()));

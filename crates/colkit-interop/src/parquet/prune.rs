@@ -1,7 +1,7 @@
 //! What a condition rules out, by what the file says about row groups and pages.
 
 use super::plan::Plan;
-use crate::guard::guarded;
+use crate::decoder_panics::guarded;
 use ::parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use ::parquet::file::statistics::Statistics;

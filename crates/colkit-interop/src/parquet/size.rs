@@ -8,7 +8,7 @@
 use super::delta::{self, varint};
 use super::thrift::{PageHead, PageKind};
 use crate::claims::{LZ4_RATIO, exceeds};
-use crate::guard::guarded;
+use crate::decoder_panics::guarded;
 use ::parquet::basic::{CompressionCodec, Encoding, Type};
 use ::parquet::column::page::{Page, PageReader};
 use ::parquet::errors::ParquetError;

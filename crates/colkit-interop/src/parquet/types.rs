@@ -12,7 +12,7 @@
 //! are stored in. Files of our own need neither: their checksums say that the values are those which were written.
 
 use super::plan::leaf_count;
-use crate::guard::guarded;
+use crate::decoder_panics::guarded;
 use ::parquet::arrow::ARROW_SCHEMA_META_KEY;
 use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use ::parquet::basic::{ConvertedType, LogicalType, Type};

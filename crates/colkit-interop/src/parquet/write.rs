@@ -5,7 +5,7 @@ use super::ParquetCompression;
 use super::checksums::seal_footer;
 use super::pages::{NewPages, Pages, Zstd};
 use super::plan::leaf_count;
-use crate::guard::guarded;
+use crate::decoder_panics::guarded;
 use crate::sink::SinkWriter;
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::arrow::arrow_writer::{

@@ -4,7 +4,7 @@ use super::index::TextIndex;
 use super::rows::{RowReader, Rows};
 use arrow::datatypes::SchemaRef;
 use colkit_core::{
-    Boxed, ColumnRef, Finding, Lane, Layout, Result, Scan, Selection, Split, Table, Verified, pick, ready, spans,
+    Boxed, ColumnRef, Finding, Lane, Layout, Result, Scan, Selection, Split, Table, Verified, ready, select_rows, spans,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Table for TextTable {
         };
         // Rows outside of a span are passed over, not converted.
         let spans = spans(rows, |row| self.index.piece_of(row).map_or(self.index.rows, |piece| piece.rows.end));
-        Ok(pick(rows, spans.into_iter().map(part).collect()))
+        Ok(select_rows(rows, spans.into_iter().map(part).collect()))
     }
 
     fn layout(&self) -> Result<Boxed<Layout>> {

@@ -13,8 +13,8 @@
 use super::block;
 use super::chunk;
 use super::compressive::Compressive;
+use super::dictionary::{dictionary, look_up};
 use super::layers::{Layers, Levels};
-use super::look_up::{dictionary, look_up};
 use super::messages::MiniBlockLayout;
 use super::runs::{Decoding, runs};
 use super::search::Chunks;

@@ -4,15 +4,15 @@ use crate::numbers;
 use crate::random::{Condition, Random, Table, same_kind, seeds};
 use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
-use colkit::{FileSink, Format, OpenOptions, Registry, TextReading, WriteOptions};
-use colkit_sql::{Sessions, approximate_numbers};
+use colkit::{FileSink, Format, OpenOptions, Registry, TextOptions, WriteOptions};
+use colkit_sql::{SessionOptions, approximate_numbers};
 use datafusion::common::TableReference;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::DFParser;
 use std::path::Path;
 
 fn session() -> SessionContext {
-    Sessions { open_options: OpenOptions::new().with_threads(2), ..Sessions::default() }.start().unwrap()
+    SessionOptions::new().with_open_options(OpenOptions::new().with_threads(2)).start().unwrap()
 }
 
 /// The answer to a query as `colkit sql` asks it.
@@ -40,7 +40,7 @@ async fn random_conditions_find_what_they_should() {
         tables += 1;
         // Names of files are remembered by a session, so each table has one of its own.
         let session = session();
-        for format in Registry::default().formats(&TextReading::default()) {
+        for format in Registry::default().formats(&TextOptions::default()) {
             let stored: Vec<usize> =
                 (0..table.columns.len()).filter(|c| format.stores(&table.columns[*c].data_type)).collect();
             let path = folder.path().join(format!("{seed}.{}", format.extensions()[0]));

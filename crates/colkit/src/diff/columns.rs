@@ -1,6 +1,6 @@
 //! Which columns of two tables belong together.
 
-use super::alike::{Alike, alike};
+use super::comparable::{Comparable, comparable};
 use crate::{ColumnName, OpenFile, type_name};
 use arrow::datatypes::Schema;
 use colkit_core::Result;
@@ -13,7 +13,7 @@ pub(super) struct Pair {
     pub left: usize,
     pub right: usize,
     /// What each side is made into, so that they are of the same type.
-    pub alike: (Alike, Alike),
+    pub comparable: (Comparable, Comparable),
 }
 
 /// What the schemas do not agree on, and the columns that can be compared.
@@ -28,8 +28,8 @@ impl Matched {
     /// read to the type of the other.
     fn add(&mut self, a: &Side<'_>, left: usize, b: &Side<'_>, right: usize) {
         let (Some(l), Some(r)) = (a.schema.fields().get(left), b.schema.fields().get(right)) else { return };
-        match alike((l.data_type(), a.text), (r.data_type(), b.text)) {
-            Some(alike) => self.pairs.push(Pair { name: l.name().clone(), left, right, alike }),
+        match comparable((l.data_type(), a.text), (r.data_type(), b.text)) {
+            Some(comparable) => self.pairs.push(Pair { name: l.name().clone(), left, right, comparable }),
             None => {
                 let (lt, rt) = (type_name(l.data_type()), type_name(r.data_type()));
                 self.differences

@@ -4,8 +4,8 @@
 //! of all rows would not fit into half of the memory, both files are read more than once, each time for a share of the keys.
 //! Fingerprints of keys have 128 bits, those of values 64, both under secrets drawn anew each time.
 
-use super::alike::{Alike, Opened};
 use super::columns::{Pair, chosen_columns};
+use super::comparable::{Comparable, Opened};
 use super::{CellDifference, DiffOptions, Difference, differing_cells, scan_both, show};
 use crate::{Batches, ColumnName, OpenFile};
 use arrow::array::ArrayRef;
@@ -80,7 +80,7 @@ pub(super) fn by_key(
             left,
             &pairs,
             keys,
-            |p| &p.alike.0,
+            |p| &p.comparable.0,
             &secrets,
             |row, key, values| {
                 if mine(key) {
@@ -93,7 +93,7 @@ pub(super) fn by_key(
             right,
             &pairs,
             keys,
-            |p| &p.alike.1,
+            |p| &p.comparable.1,
             &secrets,
             |row, key, values| {
                 if mine(key) {
@@ -223,7 +223,7 @@ fn each_row(
     batches: Batches,
     pairs: &[Pair],
     keys: usize,
-    side: fn(&Pair) -> &Alike,
+    side: fn(&Pair) -> &Comparable,
     secrets: &Secrets,
     mut give: impl FnMut(u64, u128, u64),
 ) -> Result<()> {
@@ -251,7 +251,7 @@ struct ByteRows(Option<RowConverter>);
 
 impl ByteRows {
     /// The rows of these columns; none if there are no columns.
-    fn of(&mut self, columns: &[ArrayRef], pairs: &[Pair], side: fn(&Pair) -> &Alike) -> Result<Option<Rows>> {
+    fn of(&mut self, columns: &[ArrayRef], pairs: &[Pair], side: fn(&Pair) -> &Comparable) -> Result<Option<Rows>> {
         let mut arrays = Vec::with_capacity(columns.len());
         for (column, pair) in columns.iter().zip(pairs) {
             arrays.extend(side(pair).arrays(column)?);

@@ -10,18 +10,18 @@
 //! values: floating point numbers by their bits, so that NaN equals NaN and 0.0 differs from -0.0. Rows are matched by
 //! position, both files being read side by side, batch by batch; or by key.
 
-mod alike;
 mod columns;
+mod comparable;
 mod keyed;
 
 use crate::{Batches, ColumnName, Input, OpenOptions};
-use alike::{Opened, open_both};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::Float64Type;
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use colkit_core::Result;
 use columns::{Matched, Pair, Side, chosen_columns, match_columns};
+use comparable::{Opened, open_both};
 pub use keyed::{ByKey, Key};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -230,7 +230,7 @@ impl Rows {
 fn differing_cells(left: &[ArrayRef], right: &[ArrayRef], pairs: &[Pair]) -> Result<BTreeSet<(usize, usize)>> {
     let mut cells = BTreeSet::new();
     for (column, ((l, r), pair)) in left.iter().zip(right).zip(pairs).enumerate() {
-        for (l, r) in pair.alike.0.arrays(l)?.iter().zip(&pair.alike.1.arrays(r)?) {
+        for (l, r) in pair.comparable.0.arrays(l)?.iter().zip(&pair.comparable.1.arrays(r)?) {
             let mut rows = Vec::new();
             find_differences(l, r, 0, &mut rows);
             cells.extend(rows.into_iter().map(|row| (row, column)));

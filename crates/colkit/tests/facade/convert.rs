@@ -1,12 +1,12 @@
 use super::sample::{batch, formats, input, native_formats, write};
 use colkit::arrow::datatypes::DataType;
 use colkit::{
-    ColumnName, Conversion, CreateOptions, DiffOptions, MemorySink, OpenOptions, Registry, TextReading, Types, diff,
+    ColumnName, Conversion, CreateOptions, DiffOptions, MemorySink, OpenOptions, Registry, TextOptions, Types, diff,
 };
 
 /// What `conversion` writes in the format of this name.
 fn converted(conversion: Conversion, to: &str) -> colkit::Result<(Vec<u8>, colkit::ConversionSummary)> {
-    let format = Registry::default().named(to, &TextReading::default())?;
+    let format = Registry::default().named(to, &TextOptions::default())?;
     let sink = MemorySink::new();
     let summary = conversion.prepare(format)?.write(Box::new(sink.clone()))?;
     Ok((sink.bytes().unwrap().to_vec(), summary))
@@ -90,7 +90,7 @@ fn columns_and_conditions_are_resolved_before_anything_is_written() {
 
 #[test]
 fn given_types_win_over_inferred_ones() {
-    let text = TextReading { types: vec![("a".into(), DataType::Utf8)], ..TextReading::default() };
+    let text = TextOptions { types: vec![("a".into(), DataType::Utf8)], ..TextOptions::default() };
     let opened = OpenOptions::new().with_text(text).open_input(&input("in.csv", "a,b\n1,2\n")).unwrap();
     assert_eq!(opened.schema().field(0).data_type(), &DataType::Utf8);
     assert_eq!(opened.schema().field(1).data_type(), &DataType::Int32);

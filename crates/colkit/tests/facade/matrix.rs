@@ -12,7 +12,7 @@ use colkit::arrow::array::{
 };
 use colkit::arrow::compute::{cast, concat_batches};
 use colkit::arrow::datatypes::{DataType, Field, Fields, Int32Type, Schema};
-use colkit::{Class, Conversion, CreateOptions, Format, MemorySink, OpenOptions, Registry, Setting, TextReading};
+use colkit::{Class, Conversion, CreateOptions, Format, MemorySink, OpenOptions, Registry, Setting, TextOptions};
 use std::sync::Arc;
 
 const NINE: [&str; 9] = ["gppcol", "cff", "colfile", "at1", "lance", "csv", "ndjson", "parquet", "arrow"];
@@ -82,7 +82,7 @@ fn columns() -> Vec<(&'static str, ArrayRef)> {
 }
 
 fn format(name: &str) -> Arc<dyn Format> {
-    Registry::default().named(name, &TextReading::default()).unwrap()
+    Registry::default().named(name, &TextOptions::default()).unwrap()
 }
 
 /// Whether values of the column come back from the format as they are.

@@ -1,5 +1,5 @@
 use super::sample::{batch, formats, input, native_formats, write};
-use colkit::{OpenOptions, Registry, TextReading, target_format};
+use colkit::{OpenOptions, Registry, TextOptions, target_format};
 use std::path::Path;
 
 #[test]
@@ -79,7 +79,7 @@ fn targets_are_named_by_extension_or_by_hand() {
 #[test]
 fn names_and_extensions_are_unique() {
     let mut seen = std::collections::HashSet::new();
-    for format in Registry::default().formats(&TextReading::default()) {
+    for format in Registry::default().formats(&TextOptions::default()) {
         assert!(seen.insert(format.name().to_string()), "{}", format.name());
         for extension in format.extensions() {
             assert!(seen.insert(format!(".{extension}")), ".{extension}");

@@ -5,8 +5,8 @@ use super::sample::input;
 use colkit::arrow::array::RecordBatch;
 use colkit::arrow::compute::{cast, concat_batches};
 use colkit::arrow::datatypes::{DataType, Field, Schema};
-use colkit::at1::{Aim, Codec, Effort, PackOptions, pack};
-use colkit::{Conversion, Inference, Input, MemorySink, OpenOptions, Registry, Result, ScanBuilder, TextReading};
+use colkit::at1::{Codec, Effort, PackOptions, PackPriority, pack};
+use colkit::{Conversion, Inference, Input, MemorySink, OpenOptions, Registry, Result, ScanBuilder, TextOptions};
 use std::sync::Arc;
 
 /// Texts that are hard to read, each long enough that packing it pays.
@@ -67,7 +67,7 @@ fn modes() -> Vec<(&'static str, PackOptions)> {
     };
     vec![
         ("queryable", with(&|_| {})),
-        ("smallest", with(&|o| o.aim = Aim::Smallest)),
+        ("smallest", with(&|o| o.aim = PackPriority::Smallest)),
         ("fast", with(&|o| o.effort = Effort::Fast)),
         ("stream", with(&|o| o.stream = true)),
         ("raw", with(&|o| o.codec = Some(Codec::Raw))),
@@ -87,7 +87,7 @@ fn read(input: &Input, options: &OpenOptions, condition: Option<&str>) -> Result
 fn packed_texts_are_the_tables_that_the_texts_are() {
     let plain = OpenOptions::new();
     let words = Inference { null_words: vec!["w2".into(), "7".into()], ..Inference::full() };
-    let words = OpenOptions::new().with_text(TextReading { inference: words, ..TextReading::default() });
+    let words = OpenOptions::new().with_text(TextOptions { inference: words, ..TextOptions::default() });
     for (name, text) in awkward() {
         let source = input(name, text.clone());
         let expected = read(&source, &plain, None).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -128,7 +128,7 @@ fn what_a_text_is_converted_to_says_the_same() {
             if to == "csv" && name == "shapes.ndjson" {
                 continue;
             }
-            let target = Registry::default().named(to, &TextReading::default()).unwrap();
+            let target = Registry::default().named(to, &TextOptions::default()).unwrap();
             let sink = MemorySink::new();
             let conversion = Conversion::new([source.clone()]);
             let done = conversion.prepare(target).and_then(|p| p.write(Box::new(sink.clone())));

@@ -5,7 +5,7 @@ use crate::random::{Condition, Random, Table, one_nan, same_kind, seeds};
 use colkit::arrow::array::{ArrayRef, RecordBatch};
 use colkit::arrow::compute::{cast, concat_batches};
 use colkit::core::{Projection, ReadOptions, Scan};
-use colkit::{Format, Predicate, Registry, TableFile, TextReading};
+use colkit::{Format, Predicate, Registry, TableFile, TextOptions};
 use std::sync::Arc;
 
 /// What was asked so far.
@@ -20,7 +20,7 @@ struct Count {
 
 #[test]
 fn random_conditions_find_what_they_should() {
-    let formats = Registry::default().formats(&TextReading::default());
+    let formats = Registry::default().formats(&TextOptions::default());
     let mut count = Count::default();
     for seed in seeds(300) {
         let mut random = Random::new(seed);

@@ -3,7 +3,7 @@
 use super::sample::{batch, formats, write};
 use arrow::array::UInt64Array;
 use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
-use colkit::core::{Late, Scan};
+use colkit::core::{LateMaterialization, Scan};
 use colkit::store::Stores;
 use colkit::{Limits, OpenOptions, Predicate};
 use futures::TryStreamExt;
@@ -42,7 +42,7 @@ fn every_format_is_read_as_a_stream() {
             let condition = Predicate::parse(&format!("{name} is not null"), &file.schema()).unwrap();
             let bound = condition.bind(&file.schema()).unwrap();
             let expected = filter_record_batch(&all, &bound.evaluate(&all, &Some).unwrap()).unwrap();
-            for late in [Late::Adaptive, Late::Always] {
+            for late in [LateMaterialization::Adaptive, LateMaterialization::Always] {
                 let scan = Scan { predicate: Some(bound.clone()), late, ..Scan::default() };
                 let found: Vec<_> =
                     file.bytes().clone().scan(file.table().clone(), &scan, file.limits()).try_collect().await.unwrap();

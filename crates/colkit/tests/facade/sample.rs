@@ -2,7 +2,7 @@
 
 use colkit::arrow::array::{ArrayRef, Float64Array, Int32Array, StringArray};
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::{Format, Input, MemorySink, Registry, TextReading, WriteOptions};
+use colkit::{Format, Input, MemorySink, Registry, TextOptions, WriteOptions};
 use std::sync::Arc;
 
 /// A table that every format can store.
@@ -36,7 +36,7 @@ pub fn input(name: &str, bytes: impl Into<Vec<u8>>) -> Input {
 
 /// Every format that stores `batch` as it is, text ones too.
 pub fn formats() -> Vec<Arc<dyn Format>> {
-    storing_batch(Registry::default().formats(&TextReading::default()))
+    storing_batch(Registry::default().formats(&TextOptions::default()))
 }
 
 /// The column formats that store `batch` as it is.

@@ -108,7 +108,7 @@ fn a_file_is_written_whole_and_not_over_another() {
         let file = colkit::open(&path).unwrap();
         assert_eq!((file.format().name(), file.row_count()), (format.name(), 2000));
         let error = colkit::write(&path, reader()).unwrap_err();
-        assert_eq!((error.code(), error.file_name()), ("already_there", path.to_str()));
+        assert_eq!((error.code(), error.file_name()), ("already_exists", path.to_str()));
         let mut writer = CreateOptions::new().with_overwrite(true).create(&path, &batch().schema()).unwrap();
         writer.write(&batch()).unwrap();
         writer.finish().unwrap();
@@ -154,7 +154,7 @@ fn a_conversion_never_writes_over_its_input() {
     std::fs::write(&csv, "a,b\n1,x\n2,y\n").unwrap();
     let lance = folder.path().join("t.lance");
     assert_eq!(colkit::convert(&csv, &lance).unwrap().rows, 2);
-    assert_eq!(colkit::convert(&csv, &lance).unwrap_err().code(), "already_there");
+    assert_eq!(colkit::convert(&csv, &lance).unwrap_err().code(), "already_exists");
     let over = CreateOptions::new().with_overwrite(true);
     let onto = |path| Conversion::new([Input::path(&csv).unwrap()]).create_options(over.clone()).write_to(path);
     assert_eq!(onto(&lance).unwrap().rows, 2);

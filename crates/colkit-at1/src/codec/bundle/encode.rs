@@ -13,13 +13,13 @@ use crate::encode::plan::{Encoder, Layout};
 use crate::encode::put::put_uv;
 use crate::encode::set::put_entry;
 use crate::encode::spool::{Parts, Spool, each_piece};
-use crate::encode::whole::{Set, head};
+use crate::encode::whole::{EncodedStreams, head};
 use crate::pack::{PackOptions, PackSummary, pack_verified};
 use colkit_core::{Attributes, Error, Result, Source};
 
 /// A text is no bundle: [`pack`] makes one of several files.
 impl Encoder for Bundle {
-    fn encode(&self, _: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+    fn encode(&self, _: &[u8], _: Layout, _: &Settings) -> Result<EncodedStreams> {
         Err(Error::request("is_a_bundle", "a bundle is made of several files"))
     }
 }

@@ -10,7 +10,7 @@ use crate::encode::plan::{Confidence, Encoder, Layout, Plan, TableLayout};
 use crate::encode::put::{Joined, bits, put_lp, put_uv};
 use crate::encode::sample::Sample;
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use colkit_core::Result;
 use colkit_core::drive::parallel;
 
@@ -25,7 +25,7 @@ impl Encoder for Columnar {
         Layout::Table(sample.any_table())
     }
 
-    fn encode(&self, text: &[u8], layout: Layout, settings: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], layout: Layout, settings: &Settings) -> Result<EncodedStreams> {
         Ok(encode(text, layout.table(), settings.effort, settings.threads)?.into())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! See [`super::columns`] for their bytes. A number is only taken for one if printing it gives the cell again.
 
-use crate::encode::compress::{Effort, MEASURE, Way};
+use crate::encode::compress::{Effort, MEASURE, Method};
 use crate::encode::put::{Joined, bits, put_deltas, put_lp, put_sv, put_uv};
 use crate::number::{parse_fixed, parse_int};
 use colkit_core::Result;
@@ -200,7 +200,7 @@ fn derived(source: usize, of: &Distinct, cells: &[&[u8]], distinct: &Distinct) -
 /// How many bytes a chunk takes, about.
 fn measured(chunk: &Chunk, effort: Effort) -> Result<usize> {
     let way = match effort {
-        Effort::Fast => Way::Zstd(3),
+        Effort::Fast => Method::Zstd(3),
         Effort::Default => MEASURE,
         Effort::Best => crate::encode::compress::XZ_6,
     };

@@ -8,7 +8,7 @@ use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
 use crate::encode::put::{put_lp, put_uv};
 use crate::encode::sample::Sample;
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use colkit_core::Result;
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ impl Encoder for Dicom {
         is_dicom.then(|| (Confidence::Signature, vec![Plan::of(Codec::Dicom)]))
     }
 
-    fn encode(&self, text: &[u8], _: Layout, settings: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], _: Layout, settings: &Settings) -> Result<EncodedStreams> {
         Ok(encode(text, settings.effort)?.into())
     }
 

@@ -7,7 +7,7 @@ use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
 use crate::encode::put::{put_lp, put_uv};
 use crate::encode::sample::Sample;
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use colkit_core::Result;
 
 impl Encoder for Embed {
@@ -21,7 +21,7 @@ impl Encoder for Embed {
         Layout::Array { header, width }
     }
 
-    fn encode(&self, text: &[u8], layout: Layout, _: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], layout: Layout, _: &Settings) -> Result<EncodedStreams> {
         let (header, width) = match layout {
             Layout::Array { header, width } => (header, width),
             _ => (0, 1),

@@ -10,7 +10,7 @@ use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
 use crate::encode::put::{Joined, Vocabulary, put_lp, put_uv};
 use crate::encode::sample::Sample;
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use colkit_core::Result;
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ impl Encoder for Json {
         Some((Confidence::Structure, sniff_lines(sample).into_iter().map(Plan::of).collect()))
     }
 
-    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<EncodedStreams> {
         Ok(encode_lines(text).into())
     }
 }

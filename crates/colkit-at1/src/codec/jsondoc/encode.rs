@@ -7,12 +7,12 @@ use crate::encode::json_text::{Places, Token, Tokens};
 use crate::encode::plan::{Encoder, Layout};
 use crate::encode::put::put_uv;
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use colkit_core::Result;
 
 /// That a text is a document is seen by [`super::super::json`], which knows that it is not lines.
 impl Encoder for Jsondoc {
-    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<EncodedStreams> {
         Ok(encode(text).into())
     }
 

@@ -11,7 +11,7 @@ use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
 use crate::encode::put::{Joined, Vocabulary, put_uv};
 use crate::encode::sample::Sample;
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use colkit_core::Result;
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ impl Encoder for Log {
         Some((Confidence::Guess, plans))
     }
 
-    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<EncodedStreams> {
         Ok(encode(text).into())
     }
 }

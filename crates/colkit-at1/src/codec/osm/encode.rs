@@ -10,7 +10,7 @@ use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
 use crate::encode::put::{Vocabulary, put_lp, put_sv, put_uv};
 use crate::encode::sample::Sample;
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use crate::number::parse_int;
 use colkit_core::Result;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ impl Encoder for Osm {
         is_osm.then(|| (Confidence::Signature, vec![Plan::of(Codec::Osm), Plan::of(Codec::Log)]))
     }
 
-    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<EncodedStreams> {
         Ok(encode(text).into())
     }
 }

@@ -8,7 +8,7 @@ use crate::encode::plan::{Confidence, Encoder, Layout, LineEncoder, Plan, TableL
 use crate::encode::put::{Joined, put_lp, put_uv};
 use crate::encode::sample::Sample;
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use crate::queryable::typing::{self, Typing};
 use colkit_core::{Error, Result};
 
@@ -22,7 +22,7 @@ impl Encoder for Qcolumnar {
         Layout::Table(sample.any_table())
     }
 
-    fn encode(&self, text: &[u8], layout: Layout, settings: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], layout: Layout, settings: &Settings) -> Result<EncodedStreams> {
         encode_lines(Box::new(TableEncoder::new(layout.table(), settings.clone())), text)
     }
 
@@ -117,7 +117,7 @@ impl LineEncoder for TableEncoder {
         self.groups.push(fields(line, self.table.delimiter).map(|f| f.raw))
     }
 
-    fn finish(self: Box<Self>, trailing: bool) -> Result<Set> {
+    fn finish(self: Box<Self>, trailing: bool) -> Result<EncodedStreams> {
         let mut meta = Vec::new();
         put_uv(self.modes.len() as u64, &mut meta);
         meta.push(u8::from(trailing));
@@ -132,6 +132,6 @@ impl LineEncoder for TableEncoder {
         ];
         let typing = finished.cells.filter(|_| self.is_csv).map(Typing::Text);
         streams.extend(typing.map(|typing| Stream::new(typing::NAME, typing.to_bytes())));
-        Ok(Set { streams, stored: vec![("blocks".into(), finished.blocks)] })
+        Ok(EncodedStreams { streams, stored: vec![("blocks".into(), finished.blocks)] })
     }
 }

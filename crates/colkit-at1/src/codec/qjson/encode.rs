@@ -10,7 +10,7 @@ use crate::encode::json_text::{Span, Token, Tokens, path_names};
 use crate::encode::plan::{Encoder, Layout, LineEncoder, encode_lines};
 use crate::encode::put::{Joined, put_lp, put_uv};
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use crate::queryable::typing::{self, Typing};
 use colkit_core::{Error, Result, Source};
 use memchr::memchr;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// [`crate::codec::json`] sees when this is worth trying.
 impl Encoder for Qjson {
-    fn encode(&self, text: &[u8], _: Layout, settings: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], _: Layout, settings: &Settings) -> Result<EncodedStreams> {
         encode_lines(Box::new(ObjectEncoder::of_one_template(text, settings)), text)
     }
 
@@ -134,7 +134,7 @@ impl Shape {
     }
 
     /// Its streams, their names beginning with `prefix`.
-    fn finish(self, prefix: &str, lines: Lines, set: &mut Set) -> Result<()> {
+    fn finish(self, prefix: &str, lines: Lines, set: &mut EncodedStreams) -> Result<()> {
         let finished = self.groups.finish()?;
         let mut meta = Vec::new();
         put_uv(lines.modes.len() as u64, &mut meta);
@@ -248,8 +248,8 @@ impl LineEncoder for ObjectEncoder {
         }
     }
 
-    fn finish(mut self: Box<Self>, trailing: bool) -> Result<Set> {
-        let mut set = Set { streams: Vec::new(), stored: Vec::<(String, Arc<dyn Source>)>::new() };
+    fn finish(mut self: Box<Self>, trailing: bool) -> Result<EncodedStreams> {
+        let mut set = EncodedStreams { streams: Vec::new(), stored: Vec::<(String, Arc<dyn Source>)>::new() };
         if !self.several {
             self.lines.trailing = trailing;
             if let Some(shape) = self.shapes.pop() {

@@ -5,12 +5,12 @@ use crate::codec::Codec;
 use crate::codec::qjson::encode::ObjectEncoder;
 use crate::encode::groups::Settings;
 use crate::encode::plan::{Encoder, Layout, LineEncoder, encode_lines};
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use colkit_core::Result;
 
 /// [`crate::codec::json`] sees when this is worth trying.
 impl Encoder for Qjson2 {
-    fn encode(&self, text: &[u8], _: Layout, settings: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], _: Layout, settings: &Settings) -> Result<EncodedStreams> {
         encode_lines(Box::new(ObjectEncoder::of_several_templates(text, settings)), text)
     }
 

@@ -8,7 +8,7 @@ use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
 use crate::encode::put::{Joined, Vocabulary, put_uv};
 use crate::encode::sample::Sample;
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use colkit_core::Result;
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ impl Encoder for Ssh {
         (entries * 2 >= lines.len()).then(|| (Confidence::Likely, plans()))
     }
 
-    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<EncodedStreams> {
         Ok(encode(text).into())
     }
 }

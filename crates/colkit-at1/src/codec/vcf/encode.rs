@@ -9,7 +9,7 @@ use crate::encode::plan::{Confidence, Encoder, Layout, Plan};
 use crate::encode::put::{Joined, Vocabulary, put_deltas, put_lp, put_uv};
 use crate::encode::sample::Sample;
 use crate::encode::set::Stream;
-use crate::encode::whole::Set;
+use crate::encode::whole::EncodedStreams;
 use crate::number::parse_int;
 use colkit_core::Result;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ impl Encoder for Vcf {
         Some((Confidence::Signature, [Plan::of(Codec::Vcf)].into_iter().chain(table).collect()))
     }
 
-    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<Set> {
+    fn encode(&self, text: &[u8], _: Layout, _: &Settings) -> Result<EncodedStreams> {
         Ok(encode(text).into())
     }
 }

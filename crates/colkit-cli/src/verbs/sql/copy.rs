@@ -58,7 +58,7 @@ pub fn copy_target(plan: &LogicalPlan) -> Result<CopyTarget> {
     let path = Path::new(target);
     let is_empty_folder = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
     if path.symlink_metadata().is_ok() && !is_empty_folder {
-        return Err(Error::request("already_there", "COPY into a folder, or with options, writes only to a new name")
+        return Err(Error::request("already_exists", "COPY into a folder, or with options, writes only to a new name")
             .file(target)
             .hint("--out writes one file, and with --force over one that is there"));
     }

@@ -21,7 +21,7 @@ use colkit_sql::datafusion::execution::SendableRecordBatchStream;
 use colkit_sql::datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use colkit_sql::datafusion::prelude::{DataFrame, SessionContext};
 use colkit_sql::datafusion::sql::parser::Statement;
-use colkit_sql::{STACK_BYTES, Sessions, TableRead, explain, files_of, plain, statements};
+use colkit_sql::{STACK_BYTES, SessionOptions, TableRead, explain, files_of, plain, statements};
 use copy::{CopyTarget, copy_target};
 use futures::StreamExt;
 use serde_json::json;
@@ -95,14 +95,15 @@ impl SqlSession {
             .build()?;
         let stores = Stores::shared().separate();
         let spill = spill_folder(args.spill_dir.as_deref())?;
-        let sessions = Sessions {
-            open_options: args.reading.open_options()?,
+        let mut options = SessionOptions::new()
+            .with_open_options(args.reading.open_options()?)
             // The rest is for reading.
-            memory: Some(args.reading.memory - args.reading.memory / 4),
-            spill_folder: spill.as_ref().map(|s| s.path().to_path_buf()),
-            stores: stores.clone(),
-        };
-        let context = sessions.start().map_err(|e| plain(&e))?;
+            .with_memory(args.reading.memory - args.reading.memory / 4)
+            .with_stores(stores.clone());
+        if let Some(folder) = &spill {
+            options = options.with_spill_folder(folder.path());
+        }
+        let context = options.start().map_err(|e| plain(&e))?;
         let mut session = SqlSession { context, stores, counted: Vec::new(), spooled: None, _spill: spill, runtime };
         for table in &args.tables {
             let Some((name, path)) = table.split_once('=').filter(|(n, p)| !n.is_empty() && !p.is_empty()) else {

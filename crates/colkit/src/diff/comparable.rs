@@ -103,7 +103,7 @@ fn can_read(input: &Input, name: &str, data_type: &DataType, opening: &OpenOptio
 
 /// What a column is made into for comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Alike {
+pub(super) enum Comparable {
     /// Nothing: it is compared as it is.
     Same,
     /// The same values in another form.
@@ -117,11 +117,15 @@ pub(super) enum Alike {
 }
 
 /// How two columns, each said to be text or not, are compared; `None` if they cannot be.
-pub(super) fn alike(left: (&DataType, bool), right: (&DataType, bool)) -> Option<(Alike, Alike)> {
+pub(super) fn comparable(left: (&DataType, bool), right: (&DataType, bool)) -> Option<(Comparable, Comparable)> {
     if left.0 == right.0 {
         // What has no form as a row of bytes is compared by its text.
         let rows = RowConverter::supports_fields(&[SortField::new(left.0.clone())]);
-        return Some(if rows { (Alike::Same, Alike::Same) } else { (Alike::Written, Alike::Written) });
+        return Some(if rows {
+            (Comparable::Same, Comparable::Same)
+        } else {
+            (Comparable::Written, Comparable::Written)
+        });
     }
     match (left, right) {
         ((DataType::Utf8, true), (typed, _)) => Some(text_beside(typed)),
@@ -134,17 +138,17 @@ pub(super) fn alike(left: (&DataType, bool), right: (&DataType, bool)) -> Option
 }
 
 /// What becomes of text and of what it is compared with.
-fn text_beside(typed: &DataType) -> (Alike, Alike) {
+fn text_beside(typed: &DataType) -> (Comparable, Comparable) {
     let values = match typed {
         DataType::Dictionary(_, values) => values.as_ref(),
         other => other,
     };
     match values {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            (Alike::Cast(DataType::LargeUtf8), Alike::Cast(DataType::LargeUtf8))
+            (Comparable::Cast(DataType::LargeUtf8), Comparable::Cast(DataType::LargeUtf8))
         }
-        t if is_read(t) => (Alike::Read(t.clone()), Alike::BesideText(t.clone())),
-        _ => (Alike::Written, Alike::Written),
+        t if is_read(t) => (Comparable::Read(t.clone()), Comparable::BesideText(t.clone())),
+        _ => (Comparable::Written, Comparable::Written),
     }
 }
 
@@ -158,17 +162,17 @@ fn is_read(data_type: &DataType) -> bool {
     known && can_cast_types(&DataType::Utf8, data_type)
 }
 
-impl Alike {
+impl Comparable {
     /// The arrays to compare: as many and of the same types on both sides.
     pub fn arrays(&self, array: &ArrayRef) -> Result<Vec<ArrayRef>> {
         Ok(match self {
-            Alike::Same => vec![array.clone()],
-            Alike::Cast(to) => vec![cast(array, to)?],
-            Alike::BesideText(to) => {
+            Comparable::Same => vec![array.clone()],
+            Comparable::Cast(to) => vec![cast(array, to)?],
+            Comparable::BesideText(to) => {
                 vec![cast(array, to)?, new_null_array(&DataType::Utf8, array.len())]
             }
-            Alike::Read(to) => read(array, to)?,
-            Alike::Written => vec![Arc::new(written(array)?)],
+            Comparable::Read(to) => read(array, to)?,
+            Comparable::Written => vec![Arc::new(written(array)?)],
         })
     }
 }

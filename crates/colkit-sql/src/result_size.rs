@@ -34,7 +34,7 @@ pub(crate) fn bound(functions: &mut dyn FunctionRegistry, memory: Option<u64>) -
         ("generate_series", Growth::Series),
     ] {
         if let Ok(inner) = functions.udf(name) {
-            functions.register_udf(Arc::new(Bounded { inner, growth, most }.into()))?;
+            functions.register_udf(Arc::new(SizeChecked { inner, growth, most }.into()))?;
         }
     }
     Ok(())
@@ -57,13 +57,13 @@ enum Growth {
 const ITEM_BYTES: u64 = 8;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Bounded {
+struct SizeChecked {
     inner: Arc<ScalarUDF>,
     growth: Growth,
     most: u64,
 }
 
-impl Bounded {
+impl SizeChecked {
     /// The bytes of the result, by the arguments alone.
     fn bytes(&self, args: &[ColumnarValue], rows: usize) -> Result<u64> {
         let rows = 0..rows;
@@ -107,7 +107,7 @@ impl Bounded {
     }
 }
 
-impl ScalarUDFImpl for Bounded {
+impl ScalarUDFImpl for SizeChecked {
     fn name(&self) -> &str {
         self.inner.name()
     }

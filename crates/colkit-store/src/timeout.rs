@@ -23,15 +23,15 @@ const SLOWEST: u64 = 64 << 10;
 
 /// How many seconds stores have. Clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct Patience(Arc<AtomicU64>);
+pub(crate) struct TimeLimit(Arc<AtomicU64>);
 
-impl Default for Patience {
+impl Default for TimeLimit {
     fn default() -> Self {
-        Patience(Arc::new(AtomicU64::new(SECONDS)))
+        TimeLimit(Arc::new(AtomicU64::new(SECONDS)))
     }
 }
 
-impl Patience {
+impl TimeLimit {
     pub fn set(&self, seconds: u64) {
         self.0.store(seconds, Ordering::Relaxed);
     }
@@ -89,18 +89,18 @@ impl Deadline {
 
 /// Gives up on the store inside when it takes too long: to answer, to send what was asked for, to end a list.
 #[derive(Debug)]
-pub(crate) struct Patient {
+pub(crate) struct TimedStore {
     inner: Arc<dyn ObjectStore>,
-    patience: Patience,
+    patience: TimeLimit,
 }
 
-impl Patient {
-    pub fn new(inner: Arc<dyn ObjectStore>, patience: Patience) -> Self {
-        Patient { inner, patience }
+impl TimedStore {
+    pub fn new(inner: Arc<dyn ObjectStore>, patience: TimeLimit) -> Self {
+        TimedStore { inner, patience }
     }
 }
 
-impl fmt::Display for Patient {
+impl fmt::Display for TimedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
@@ -111,7 +111,7 @@ const SEND: &str = "send what was asked for";
 const LIST: &str = "list its objects";
 
 #[async_trait::async_trait]
-impl ObjectStore for Patient {
+impl ObjectStore for TimedStore {
     async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
         let deadline = self.patience.deadline(payload.content_length() as u64);
         deadline.of(ANSWER, self.inner.put_opts(location, payload, options)).await

@@ -54,20 +54,20 @@ pub fn spans(rows: &Selection, block_end: impl Fn(u64) -> u64) -> Vec<Range<u64>
 
 /// Exactly these rows out of parts that contain them: ranges of rows in order, each with the lanes that read all of it, which
 /// are the same ones for every part.
-pub fn pick(rows: &Selection, parts: Vec<(Range<u64>, Vec<Lane>)>) -> Vec<Lane> {
+pub fn select_rows(rows: &Selection, parts: Vec<(Range<u64>, Vec<Lane>)>) -> Vec<Lane> {
     let whole = matches!((rows.ranges(), parts.as_slice()), ([all], [(part, _)]) if all == part);
     if whole || parts.len() <= 1 && rows.is_empty() {
         return parts.into_iter().flat_map(|(_, lanes)| lanes).collect();
     }
     let rows = Arc::new(rows.clone());
-    let mut picked: Vec<(Vec<usize>, Picked)> = Vec::new();
+    let mut picked: Vec<(Vec<usize>, SelectedRows)> = Vec::new();
     for (range, lanes) in parts {
         for (i, lane) in lanes.into_iter().enumerate() {
             let part = (range.start, lane.machine);
             match picked.get_mut(i) {
                 Some((_, machine)) => machine.parts.push_back(part),
                 None => {
-                    let machine = Picked { rows: rows.clone(), left: rows.len(), parts: VecDeque::from([part]) };
+                    let machine = SelectedRows { rows: rows.clone(), left: rows.len(), parts: VecDeque::from([part]) };
                     picked.push((lane.columns, machine));
                 }
             }
@@ -76,7 +76,7 @@ pub fn pick(rows: &Selection, parts: Vec<(Range<u64>, Vec<Lane>)>) -> Vec<Lane> 
     picked.into_iter().map(|(columns, machine)| Lane { columns, machine: Box::new(machine) }).collect()
 }
 
-struct Picked {
+struct SelectedRows {
     rows: Arc<Selection>,
     /// How many of them are still to come.
     left: u64,
@@ -84,7 +84,7 @@ struct Picked {
     parts: VecDeque<(u64, BatchMachine)>,
 }
 
-impl Machine for Picked {
+impl Machine for SelectedRows {
     type Output = Option<RecordBatch>;
 
     fn step(&mut self, mut got: Vec<Bytes>) -> Result<Step<Self::Output>> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// What is known of a format without its crate.
 #[derive(Clone, Copy)]
-pub(crate) struct Absent {
+pub(crate) struct NotBuilt {
     name: &'static str,
     extensions: &'static [&'static str],
     /// What files begin with, if that tells them.
@@ -21,7 +21,7 @@ pub(crate) struct Absent {
 
 macro_rules! known {
     ($feature:literal, $name:literal, $extensions:expr, $heads:expr, $tail:expr) => {
-        Absent {
+        NotBuilt {
             name: $name,
             extensions: &$extensions,
             heads: &$heads,
@@ -32,7 +32,7 @@ macro_rules! known {
     };
 }
 
-const ALL: [Absent; 11] = [
+const ALL: [NotBuilt; 11] = [
     known!("plain", "gppcol", ["gppcol"], [b"GPP1"], b""),
     known!("plain", "cff", ["cff"], [b"CFF1"], b""),
     known!("plain", "colfile", ["colfile"], [b"COLM"], b""),
@@ -46,19 +46,19 @@ const ALL: [Absent; 11] = [
     known!("text", "tsv", ["tsv", "tab"], [], b""),
 ];
 
-impl Absent {
+impl NotBuilt {
     /// Those that this program was built without.
-    pub fn formats() -> impl Iterator<Item = Absent> {
+    pub fn formats() -> impl Iterator<Item = NotBuilt> {
         ALL.into_iter().filter(|format| !format.built)
     }
 
     fn error(&self) -> Error {
-        let Absent { name, feature, .. } = self;
+        let NotBuilt { name, feature, .. } = self;
         Error::unsupported("not_built", format!("{name}: this program was built without the feature `{feature}`"))
     }
 }
 
-impl Format for Absent {
+impl Format for NotBuilt {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -91,7 +91,7 @@ impl Format for Absent {
 }
 
 /// Opening one.
-impl Machine for Absent {
+impl Machine for NotBuilt {
     type Output = Arc<dyn Table>;
 
     fn step(&mut self, _: Vec<Bytes>) -> Result<Step<Self::Output>> {
@@ -131,18 +131,18 @@ mod tests {
     /// What is said here about formats is what they say themselves.
     #[test]
     fn absent_formats_are_those_of_the_registry() {
-        let built = crate::Registry::default().formats(&crate::TextReading::default());
+        let built = crate::Registry::default().formats(&crate::TextOptions::default());
         assert_eq!(built.len(), ALL.len());
-        for absent in ALL {
-            let format = built.iter().find(|f| f.name() == absent.name).unwrap();
-            assert_eq!(format.extensions(), absent.extensions);
-            assert_eq!(format.has_magic(), absent.has_magic());
-            if absent.has_magic() {
-                for head in absent.heads {
-                    assert!(format.sniff(&[head, &[0; 16][..]].concat(), &[]), "{}", absent.name);
+        for not_built in ALL {
+            let format = built.iter().find(|f| f.name() == not_built.name).unwrap();
+            assert_eq!(format.extensions(), not_built.extensions);
+            assert_eq!(format.has_magic(), not_built.has_magic());
+            if not_built.has_magic() {
+                for head in not_built.heads {
+                    assert!(format.sniff(&[head, &[0; 16][..]].concat(), &[]), "{}", not_built.name);
                 }
-                let tail = [&[0; 16], absent.tail].concat();
-                assert_eq!(format.sniff(&[], &tail), absent.sniff(&[], &tail), "{}", absent.name);
+                let tail = [&[0; 16], not_built.tail].concat();
+                assert_eq!(format.sniff(&[], &tail), not_built.sniff(&[], &tail), "{}", not_built.name);
             }
         }
     }

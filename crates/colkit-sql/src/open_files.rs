@@ -37,7 +37,7 @@ impl OpenTable {
 }
 
 /// The open files of a session, and how files are opened.
-pub(crate) struct Tables {
+pub(crate) struct OpenFiles {
     options: OpenOptions,
     open: Mutex<HashMap<Key, Arc<OnceCell<Arc<OpenTable>>>>>,
 }
@@ -58,9 +58,9 @@ struct Key {
     types: Option<Vec<(String, DataType)>>,
 }
 
-impl Tables {
+impl OpenFiles {
     pub fn new(options: OpenOptions) -> Self {
-        Tables { options, open: Mutex::default() }
+        OpenFiles { options, open: Mutex::default() }
     }
 
     /// Opens a file: of the format named or, without a name, of whichever its content shows.
@@ -146,8 +146,8 @@ impl Tables {
     }
 }
 
-impl fmt::Debug for Tables {
+impl fmt::Debug for OpenFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tables").finish_non_exhaustive()
+        f.debug_struct("OpenFiles").finish_non_exhaustive()
     }
 }

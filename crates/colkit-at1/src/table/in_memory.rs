@@ -10,7 +10,7 @@ use colkit_core::{
 use std::sync::Arc;
 
 /// A file whose text is in memory.
-pub struct Through {
+pub struct InMemoryTable {
     /// The file it comes from.
     pub file: Arc<File>,
     /// The text.
@@ -19,13 +19,13 @@ pub struct Through {
     pub table: Arc<dyn Table>,
 }
 
-impl Through {
+impl InMemoryTable {
     fn fed<T: 'static>(&self, machine: Boxed<T>) -> Boxed<T> {
-        Box::new(Fed { machine, text: self.text.clone() })
+        Box::new(InMemoryMachine { machine, text: self.text.clone() })
     }
 }
 
-impl Table for Through {
+impl Table for InMemoryTable {
     fn schema(&self) -> SchemaRef {
         self.table.schema()
     }
@@ -63,12 +63,12 @@ impl Table for Through {
 }
 
 /// A machine that gets what it asks for from the text.
-struct Fed<T> {
+struct InMemoryMachine<T> {
     machine: Boxed<T>,
     text: Bytes,
 }
 
-impl<T> Machine for Fed<T> {
+impl<T> Machine for InMemoryMachine<T> {
     type Output = T;
 
     fn step(&mut self, _: Vec<Bytes>) -> Result<Step<T>> {

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Seek};
 use std::path::{Path, PathBuf};
 
 /// What is at a name.
-pub(crate) enum There {
+pub(crate) enum OutputPath {
     Nothing,
     /// A regular file, which may be replaced.
     File(Metadata),
@@ -16,8 +16,8 @@ pub(crate) enum There {
 }
 
 /// The error for a file that would be lost.
-pub fn already_there(path: &Path) -> Error {
-    Error::request("already_there", "a file of this name is there already")
+pub fn already_exists(path: &Path) -> Error {
+    Error::request("already_exists", "a file of this name is there already")
         .file(path.display().to_string())
         .hint(Setting::Overwrite.does("overwrites it"))
 }
@@ -39,10 +39,10 @@ pub(crate) fn followed(path: &Path) -> Result<PathBuf> {
 }
 
 /// Looks at what is at `path`. What must not be replaced is refused.
-pub(crate) fn look(path: &Path, existing: Existing) -> Result<There> {
+pub(crate) fn look(path: &Path, existing: Existing) -> Result<OutputPath> {
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(There::Nothing),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(OutputPath::Nothing),
         Err(e) => return Err(Error::from(e).file(path.display().to_string())),
     };
     if metadata.is_dir() {
@@ -53,13 +53,13 @@ pub(crate) fn look(path: &Path, existing: Existing) -> Result<There> {
         return special(path, metadata, existing);
     }
     match existing {
-        Existing::Refuse => Err(already_there(path)),
-        Existing::Replace => Ok(There::File(metadata)),
+        Existing::Refuse => Err(already_exists(path)),
+        Existing::Replace => Ok(OutputPath::File(metadata)),
     }
 }
 
 /// Devices and pipes take a stream. What a block device holds is data like that of a file; a socket takes nothing.
-fn special(path: &Path, metadata: Metadata, existing: Existing) -> Result<There> {
+fn special(path: &Path, metadata: Metadata, existing: Existing) -> Result<OutputPath> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
@@ -70,14 +70,14 @@ fn special(path: &Path, metadata: Metadata, existing: Existing) -> Result<There>
                 .hint("write to standard output and pipe that to a program that knows the socket"));
         }
         if kind.is_block_device() && existing == Existing::Refuse {
-            return Err(Error::request("already_there", "what is on this block device would be lost")
+            return Err(Error::request("already_exists", "what is on this block device would be lost")
                 .file(path.display().to_string())
                 .hint(Setting::Overwrite.does("overwrites it")));
         }
     }
     #[cfg(not(unix))]
     let _ = (path, existing);
-    Ok(There::Special(metadata))
+    Ok(OutputPath::Special(metadata))
 }
 
 /// Opens what was found to be a device or a pipe. A pipe waits here for its reader.

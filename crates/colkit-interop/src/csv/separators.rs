@@ -7,7 +7,7 @@
 const BLOCK: usize = 64;
 
 /// Walks over the stops of a buffer in order.
-pub(super) struct Stops<'a> {
+pub(super) struct Separators<'a> {
     bytes: &'a [u8],
     delimiter: u8,
     /// Where the current block starts.
@@ -16,12 +16,12 @@ pub(super) struct Stops<'a> {
     hits: u64,
 }
 
-impl<'a> Stops<'a> {
+impl<'a> Separators<'a> {
     /// The stops from position `at` on. The delimiter is not NUL: that byte fills up the last block.
     pub fn new(bytes: &'a [u8], delimiter: u8, at: usize) -> Self {
-        let mut stops = Stops { bytes, delimiter, block: at, hits: 0 };
-        stops.look();
-        stops
+        let mut separators = Separators { bytes, delimiter, block: at, hits: 0 };
+        separators.look();
+        separators
     }
 
     /// Leaves out the stops before `at`, which is not before the last one handed out.
@@ -83,23 +83,23 @@ mod tests {
     proptest! {
         #[test]
         fn every_stop_is_found_once(bytes in proptest::collection::vec(prop_oneof![Just(b','), Just(b'\n'), Just(b'\r'), any::<u8>()], 0..200), from in 0usize..200) {
-            let mut stops = Stops::new(&bytes, b',', from);
-            let found: Vec<usize> = std::iter::from_fn(|| stops.next()).collect();
+            let mut separators = Separators::new(&bytes, b',', from);
+            let found: Vec<usize> = std::iter::from_fn(|| separators.next()).collect();
             let expected: Vec<usize> =
                 (from..bytes.len()).filter(|i| matches!(bytes[*i], b',' | b'\n' | b'\r')).collect();
             prop_assert_eq!(found, expected);
-            prop_assert_eq!(stops.next(), None);
+            prop_assert_eq!(separators.next(), None);
         }
 
         #[test]
         fn skipping_leaves_out_what_lies_before(bytes in proptest::collection::vec(prop_oneof![Just(b','), Just(b'x')], 0..300), steps in proptest::collection::vec(1usize..100, 1..9)) {
-            let mut stops = Stops::new(&bytes, b',', 0);
+            let mut separators = Separators::new(&bytes, b',', 0);
             let mut at = 0;
             for step in steps {
                 at += step;
-                stops.skip_to(at);
+                separators.skip_to(at);
                 let expected = (at..bytes.len()).find(|i| bytes[*i] == b',');
-                let found = stops.next();
+                let found = separators.next();
                 prop_assert_eq!(found, expected);
                 at = found.map_or(at, |f| f + 1);
             }
