@@ -4,8 +4,8 @@ use crate::answer::Answer;
 use crate::contest::Result;
 use crate::reading::{Open, Range, Reader};
 use arrow::array::RecordBatch;
-use colkit::lance::{Lance, LanceWriteOptions, Prefer};
 use colkit::core::{Projection, ReadOptions, Scan};
+use colkit::lance::{Lance, LanceWriteOptions, Prefer};
 use colkit::{FileSink, FileSource, Format, MappedSource, Op, Predicate, Source, TableFile, Value, WriteOptions};
 use std::sync::Arc;
 
@@ -51,7 +51,8 @@ impl Open for TableFile {
     fn filter(&self, columns: &[&str], range: &Range) -> Result<Answer> {
         let column = self.schema().index_of(range.column)?;
         let bound = |op, value| Predicate::compare(column, op, Value::Int(i128::from(value)));
-        let predicate = Predicate::And(vec![bound(Op::Ge, range.low), bound(Op::Le, range.high)]).bind(&self.schema())?;
+        let predicate =
+            Predicate::And(vec![bound(Op::Ge, range.low), bound(Op::Le, range.high)]).bind(&self.schema())?;
         let projection = Projection::named(&self.schema(), columns.iter().copied())?;
         let scan = Scan { projection, predicate: Some(predicate), ..Scan::default() };
         Ok(Answer::Arrow59(TableFile::scan(self, &scan)?.collect::<colkit::Result<_>>()?))

@@ -6,8 +6,8 @@ use crate::{Bench, arrow_batches};
 use arrow::array::RecordBatch;
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use colkit::at1::{PackPriority, Effort, PackOptions, RestoreOptions, pack, restore_with};
-use colkit::{Conversion, CreateOptions, FileSource, Input, Limits};
+use colkit::at1::{Effort, PackOptions, PackPriority, RestoreOptions, pack, restore_with};
+use colkit::{Conversion, CreateOptions, FileSink, FileSource, Input, Limits};
 use serde_json::json;
 use std::io::{Read, Write};
 
