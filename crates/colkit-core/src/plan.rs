@@ -3,12 +3,12 @@
 //! Predicates need columns that the caller may not have projected. The plan adds them to the projection, splits the
 //! conditions into stages that are evaluated one after another, and drops the added columns afterwards.
 
-use crate::encoded::{batch_decoded, decided_by_value, decoded};
+use crate::encoded::{Kept, batch_as_stored, decided_by_value, decoded};
 use crate::table::ColumnRef;
 use crate::views::with_views;
 use crate::{BoundPredicate, Error, Projection, Result, RowFilter, Scan, Split, Table, coalesce};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatchOptions};
-use arrow::compute::{filter_record_batch, prep_null_mask_filter};
+use arrow::compute::prep_null_mask_filter;
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
@@ -220,28 +220,27 @@ impl ReadPlan {
         condition.keep(rows, &|index| plain.iter().find(|(i, _)| *i == index).map(|(_, array)| array.clone()))
     }
 
-    /// Keeps the rows that all conditions want of a batch that was read.
-    pub(crate) fn filter(&self, batch: RecordBatch) -> Result<RecordBatch> {
+    /// The rows and columns that were asked for of a batch that was read, as their types say. `decided` means that all of its rows
+    /// are wanted.
+    pub(crate) fn finish(&self, batch: &RecordBatch, decided: bool) -> Result<RecordBatch> {
         let conditions: Vec<Condition> = self.stages.iter().flat_map(|s| s.conditions.iter().cloned()).collect();
-        if conditions.is_empty() {
-            return Ok(batch);
+        let columns = batch.columns().iter().zip(self.schema.fields());
+        if decided || conditions.is_empty() {
+            let columns = columns.map(|(array, field)| decoded(array.clone(), field.data_type()));
+            return batch_of(&self.schema, columns.collect::<Result<_>>()?, batch.num_rows());
         }
         let column = |index: usize| batch.columns().get(position(&self.columns, index)?).cloned();
         let mask = self.all_of(&conditions, batch.num_rows(), &column)?;
-        Ok(filter_record_batch(&batch, &mask)?)
+        let kept = Kept::new(&mask, batch.columns());
+        let columns = columns.map(|(array, field)| kept.rows_of(array, field.data_type()));
+        batch_of(&self.schema, columns.collect::<Result<_>>()?, kept.count())
     }
 
-    /// Keeps the columns that were asked for, as their types say.
-    pub(crate) fn project(&self, batch: RecordBatch) -> Result<RecordBatch> {
-        let rows = batch.num_rows();
-        let (_, columns, _) = batch.into_parts();
-        let kept = columns.into_iter().zip(self.schema.fields()).map(|(array, f)| decoded(array, f.data_type()));
-        batch_of(&self.schema, kept.collect::<Result<_>>()?, rows)
-    }
-
-    /// Rows of a stage that were kept, as the types of its columns say.
-    pub(crate) fn decoded(&self, stage: &Stage, batch: RecordBatch) -> Result<RecordBatch> {
-        batch_decoded(batch, &self.fields_of(&stage.columns))
+    /// The rows of a stage that it keeps, as the types of its columns say.
+    pub(crate) fn kept(&self, stage: &Stage, batch: &RecordBatch, mask: &BooleanArray) -> Result<RecordBatch> {
+        let (kept, fields) = (Kept::new(mask, batch.columns()), self.fields_of(&stage.columns));
+        let columns = batch.columns().iter().zip(&fields).map(|(array, field)| kept.rows_of(array, field.data_type()));
+        batch_as_stored(&fields, columns.collect::<Result<_>>()?, kept.count())
     }
 }
 

@@ -21,7 +21,6 @@ use crate::{
     memory, select_rows,
 };
 use arrow::array::{ArrayRef, BooleanArray};
-use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
@@ -105,8 +104,7 @@ pub struct Rows {
 impl Rows {
     /// The rows and columns that were asked for; possibly none.
     pub fn finish(self) -> Result<RecordBatch> {
-        let batch = if self.decided { self.batch } else { self.plan.filter(self.batch)? };
-        self.plan.project(batch)
+        self.plan.finish(&self.batch, self.decided)
     }
 }
 
@@ -147,8 +145,8 @@ impl Task {
             Work::Decide { plan, stage, batch, result } => {
                 let decided = plan.stages.get(*stage).map(|stage| {
                     let mask = plan.decide(stage, batch)?;
-                    let kept = filter_record_batch(batch, &mask)?;
-                    Ok((mask, plan.decoded(stage, kept)?))
+                    let kept = plan.kept(stage, batch, &mask)?;
+                    Ok((mask, kept))
                 });
                 *result = decided;
             }

@@ -116,8 +116,8 @@ pub struct Scan {
     pub filters: Vec<Arc<dyn RowFilter>>,
     /// Whether other columns wait until the conditions are decided.
     pub late: LateMaterialization,
-    /// Whether a column may come as a dictionary of its values (keys of `u8`, `u16` or `u32`) where it is stored as one.
-    /// The engine asks for that where it decides conditions.
+    /// Whether a column may come as it is stored: as a dictionary of its values (keys of `u8`, `u16` or `u32`), or as runs
+    /// (ends of `i32`) of its values or of such a dictionary. The engine asks for that where it decides conditions.
     pub encoded: bool,
     /// Whether columns of text and bytes come as `Utf8View` and `BinaryView`. What is nested in others stays as it is.
     pub views: bool,

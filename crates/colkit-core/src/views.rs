@@ -6,7 +6,7 @@
 use crate::encoded::batch_as_stored;
 use crate::{BatchMachine, Machine, Result, Step};
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, StringViewArray};
-use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Int32Type, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -55,6 +55,9 @@ impl Views {
     fn column(&mut self, array: ArrayRef, wanted: &DataType) -> ArrayRef {
         if view_type(array.data_type()).as_ref() == Some(wanted) {
             return views(&array);
+        }
+        if let Some(runs) = array.as_run_opt::<Int32Type>() {
+            return Arc::new(runs.with_values(self.column(runs.values().clone(), wanted)));
         }
         let Some(dictionary) = array.as_any_dictionary_opt() else { return array };
         if view_type(dictionary.values().data_type()).as_ref() != Some(wanted) {

@@ -44,7 +44,7 @@ pub struct Target {
     pub kind: Kind,
     /// What is around it, from the inside out.
     pub around: Vec<Kind>,
-    /// Whether a page with a dictionary may stay one.
+    /// Whether a page may stay a dictionary, or runs.
     pub encoded: bool,
 }
 

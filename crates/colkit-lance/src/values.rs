@@ -22,10 +22,31 @@ pub(crate) enum Values {
     Fixed { width: usize, data: Pooled },
     /// The same, as they lie in the file, and how many there are.
     Shared { width: usize, data: Buffer, count: usize },
+    /// Runs of values.
+    Runs(Runs),
     /// Values of any length.
     Variable(Variable),
     /// Rows of `dimension` items each, and which items are not null.
     Lists { dimension: usize, valid: Option<BooleanBufferBuilder>, items: Box<Values>, count: usize },
+}
+
+/// Values of so many bytes each, and the row after the last one that has each.
+pub(crate) struct Runs {
+    pub width: usize,
+    pub values: Pooled,
+    pub ends: Pooled<i32>,
+}
+
+impl Runs {
+    /// None yet.
+    pub fn new(width: usize) -> Self {
+        Runs { width, values: Pooled::default(), ends: Pooled::default() }
+    }
+
+    /// Rows so far.
+    pub fn len(&self) -> usize {
+        self.ends.as_slice().last().map_or(0, |end| usize::try_from(*end).unwrap_or(0))
+    }
 }
 
 /// Values of any length, one after another.
@@ -253,6 +274,7 @@ impl Values {
             Values::Bits(bits) => bits.len(),
             Values::Fixed { width, data } => data.len().checked_div(*width).unwrap_or(0),
             Values::Shared { count, .. } | Values::Lists { count, .. } => *count,
+            Values::Runs(runs) => runs.len(),
             Values::Variable(variable) => variable.len(),
         }
     }
@@ -292,6 +314,7 @@ impl Values {
         match self {
             Values::Bits(_) => "bits".into(),
             Values::Fixed { width, .. } | Values::Shared { width, .. } => format!("values of {width} bytes"),
+            Values::Runs(runs) => format!("runs of values of {} bytes", runs.width),
             Values::Variable(_) => "values of any length".into(),
             Values::Lists { dimension, .. } => format!("lists of {dimension} items"),
         }

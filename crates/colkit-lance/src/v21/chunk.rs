@@ -1,11 +1,12 @@
 //! Values of one chunk: its value buffers and the number of its values are given, some of the values are wanted.
 
 use super::compressive::Compressive;
+use super::run_length;
 use crate::bytes_at::{size, slice_at, uint_at};
-use crate::codec::bitpack::{GROUP, Group, Word, words};
+use crate::codec::bitpack::{GROUP, Group, words};
 use crate::codec::fsst::SymbolTable;
 use crate::codec::general::{Scheme, Strides};
-use crate::values::{Values, Variable, bad_offsets, bits_of, byte_width};
+use crate::values::{Runs, Values, Variable, bad_offsets, bits_of, byte_width};
 use arrow::array::BooleanBufferBuilder;
 use arrow::datatypes::DataType;
 use colkit_core::pool::Pooled;
@@ -39,6 +40,17 @@ pub(super) fn collector(encoding: &Compressive, data_type: &DataType, count: usi
         }
         other => Err(Error::unsupported("unknown_encoding", format!("{other} in a chunk"))),
     }
+}
+
+/// What runs of this encoding are collected in, if it has any.
+pub(super) fn run_collector(encoding: &Compressive, count: usize) -> Option<Values> {
+    match encoding {
+        Compressive::Rle { bits } => Some(Values::Runs(Runs::new(byte_width(*bits).ok()?))),
+        Compressive::General { inner, .. } => run_collector(inner, count),
+        _ => None,
+    }
+    // Runs end at numbers of 32 bits.
+    .filter(|_| i32::try_from(count).is_ok())
 }
 
 fn mismatch() -> Error {
@@ -83,10 +95,19 @@ pub(super) fn append(
         (Compressive::Rle { bits }, Values::Fixed { data, .. }) => {
             let (values, lengths) = (buffer(buffers, 0)?, buffer(buffers, 1)?);
             match bits {
-                8 => append_runs::<u8>(values, lengths, wanted, data),
-                16 => append_runs::<u16>(values, lengths, wanted, data),
-                32 => append_runs::<u32>(values, lengths, wanted, data),
-                _ => append_runs::<u64>(values, lengths, wanted, data),
+                8 => run_length::append_values::<u8>(values, lengths, wanted, data),
+                16 => run_length::append_values::<u16>(values, lengths, wanted, data),
+                32 => run_length::append_values::<u32>(values, lengths, wanted, data),
+                _ => run_length::append_values::<u64>(values, lengths, wanted, data),
+            }
+        }
+        (Compressive::Rle { bits }, Values::Runs(runs)) => {
+            let (values, lengths) = (buffer(buffers, 0)?, buffer(buffers, 1)?);
+            match bits {
+                8 => run_length::append_runs::<u8>(values, lengths, wanted, runs),
+                16 => run_length::append_runs::<u16>(values, lengths, wanted, runs),
+                32 => run_length::append_runs::<u32>(values, lengths, wanted, runs),
+                _ => run_length::append_runs::<u64>(values, lengths, wanted, runs),
             }
         }
         (Compressive::ByteStreamSplit { bits }, Values::Fixed { data, .. }) => {
@@ -183,48 +204,6 @@ fn append_unpacked(
         scheme.append(packed, limits, out)?;
     }
     Ok(straight)
-}
-
-/// A chunk may end inside its last run, so what the runs hold beyond the wanted values is ignored.
-fn append_runs<T: Word>(values: &[u8], lengths: &[u8], wanted: &[Range<usize>], out: &mut Pooled) -> Result<()> {
-    let values = words::<T>(values);
-    let mut runs = values.iter().zip(lengths);
-    let (mut value, mut end) = (T::default(), 0usize);
-    for range in wanted {
-        let bytes = range.len().saturating_mul(size_of::<T>());
-        let room = out.room(bytes.saturating_add(SHORT_RUN * size_of::<T>()));
-        let Ok(room) = bytemuck::try_cast_slice_mut::<u8, T>(whole_words::<T>(room)) else { return Err(mismatch()) };
-        let mut at = range.start;
-        while at < range.end {
-            while end <= at {
-                let Some((next, length)) = runs.next() else {
-                    return Err(Error::corrupt("bad_chunk", format!("the runs end at value {end} of {}", range.end)));
-                };
-                value = *next;
-                end += usize::from(*length);
-            }
-            let upto = end.min(range.end);
-            let (place, length) = (at - range.start, upto - at);
-            // Most runs are short, and writing a few values too many is faster than counting: the next run is written over
-            // them.
-            match room.get_mut(place..).and_then(|r| r.first_chunk_mut::<SHORT_RUN>()) {
-                Some(few) if length <= SHORT_RUN => *few = [value; SHORT_RUN],
-                _ => room.get_mut(place..place + length).unwrap_or_default().fill(value),
-            }
-            at = upto;
-        }
-        out.advance(bytes);
-    }
-    Ok(())
-}
-
-/// Values that are written at once for a run of fewer.
-const SHORT_RUN: usize = 8;
-
-/// As much of the room as is whole words.
-fn whole_words<T>(room: &mut [u8]) -> &mut [u8] {
-    let bytes = room.len() / size_of::<T>() * size_of::<T>();
-    room.get_mut(..bytes).unwrap_or_default()
 }
 
 /// Byte `j` of value `i` is at `j * count + i`.
@@ -363,25 +342,5 @@ mod tests {
                 assert_eq!(out.as_slice(), expected, "{width} bytes, {count} values, {wanted:?}");
             }
         }
-    }
-
-    #[test]
-    #[expect(clippy::single_range_in_vec_init, reason = "a list of ranges")]
-    fn runs_become_their_values() {
-        let lengths: Vec<u8> = (0..200u32).map(|i| [1, 3, 0, 7, 8, 9, 255, 2][i as usize % 8]).collect();
-        let values: Vec<u32> = (0..200).map(|i| i * i).collect();
-        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let all: Vec<u32> =
-            values.iter().zip(&lengths).flat_map(|(v, n)| std::iter::repeat_n(*v, usize::from(*n))).collect();
-        let count = all.len();
-        for wanted in [vec![0..count], vec![0..count - 1], vec![0..1, 5..6, 12..300, count - 2..count], vec![3..3]] {
-            let mut out = Pooled::default();
-            append_runs::<u32>(&bytes, &lengths, &wanted, &mut out).unwrap();
-            let expected: Vec<u8> = wanted.iter().flat_map(|r| &all[r.clone()]).flat_map(|v| v.to_le_bytes()).collect();
-            assert_eq!(out.as_slice(), expected);
-        }
-        let mut out = Pooled::default();
-        let error = append_runs::<u32>(&bytes, &lengths, &[0..count + 1], &mut out).unwrap_err();
-        assert_eq!((error.code(), out.len()), ("bad_chunk", 0));
     }
 }

@@ -16,6 +16,7 @@ use super::compressive::Compressive;
 use super::dictionary::{dictionary, look_up};
 use super::layers::{Layers, Levels};
 use super::messages::MiniBlockLayout;
+use super::run_length;
 use super::runs::{Decoding, runs};
 use super::search::Chunks;
 use crate::bytes_at::size;
@@ -24,7 +25,7 @@ use crate::encoding::{Decoded, Page, PageBytes, PageContext, PageSummary, Target
 use crate::nulls::with_nulls;
 use crate::packed::split_records;
 use crate::rows::Rows;
-use crate::values::Values;
+use crate::values::{Runs, Values};
 use arrow::array::ArrayRef;
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
@@ -161,10 +162,14 @@ impl MiniBlock {
             (Some(_), _) => &DataType::Null,
             (None, other) => other,
         };
+        let count = size(rows.len())?;
         let mut decoded = Decoding {
             page: self,
             chunks,
-            values: chunk::collector(&self.values, kind, size(rows.len())?)?,
+            values: match chunk::run_collector(&self.values, count).filter(|_| target.encoded) {
+                Some(runs) => runs,
+                None => chunk::collector(&self.values, kind, count)?,
+            },
             levels: Levels {
                 rep: self.rep.is_some().then(Vec::new),
                 def: self.def.is_some().then(Vec::new),
@@ -186,6 +191,10 @@ impl MiniBlock {
 
     fn finish(&self, values: Values, nulls: Option<NullBuffer>, target: &Target) -> Result<ArrayRef> {
         let data_type = target.field.data_type();
+        if let Values::Runs(Runs { width, values, ends }) = values {
+            let values = self.finish(Values::Fixed { width, data: values }, None, target)?;
+            return run_length::array(ends, values, nulls);
+        }
         if let Some(items) = self.items.get() {
             return match target.encoded {
                 true => dictionary(values, nulls, items, data_type),

@@ -20,6 +20,7 @@ mod layers;
 pub(crate) mod messages;
 mod mini_block;
 mod per_value;
+mod run_length;
 mod runs;
 mod search;
 
