@@ -12,6 +12,7 @@
     reason = "test code"
 )]
 
+mod conditions;
 mod extensions;
 mod golden;
 mod handmade;
