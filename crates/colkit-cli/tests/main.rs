@@ -14,6 +14,7 @@ mod command {
     mod changing;
     mod checksums;
     mod compares;
+    mod compressed;
     mod confined;
     mod converts;
     mod exchanges;

@@ -215,7 +215,7 @@ impl Prepared {
             current: None,
             summary: ConversionSummary {
                 columns: self.schema.fields().len(),
-                input_bytes: self.files.iter().map(|f| f.input().size()).sum(),
+                input_bytes: self.files.iter().map(|f| f.input().stored_size()).sum(),
                 notes: self.notes.clone(),
                 ..ConversionSummary::default()
             },

@@ -1,10 +1,11 @@
 //! Where a table is read from: a file, a stream that was spooled, or bytes in memory; with its name and a count of
 //! what was read of it.
 
+use crate::compressed::{Compression, decompressed};
 #[cfg(feature = "fs")]
 use crate::place::Place;
 use bytes::{Bytes, BytesMut};
-use colkit_core::{ByteRange, Counting, ReadCount, Result, Source};
+use colkit_core::{ByteRange, Counting, Limits, ReadCount, Result, Source};
 #[cfg(feature = "fs")]
 use colkit_core::{Error, FileSource};
 #[cfg(feature = "fs")]
@@ -20,6 +21,8 @@ pub struct Input {
     name: String,
     place: Option<PathBuf>,
     head: Arc<Head>,
+    /// How the file is compressed that these bytes were decompressed from, and its length.
+    stored: Option<(Compression, u64)>,
 }
 
 type Counted = Counting<Arc<dyn Source>>;
@@ -63,7 +66,36 @@ impl Input {
     /// Any source, under a name for messages.
     pub fn source(name: impl Into<String>, source: Arc<dyn Source>) -> Self {
         let head = Head { inner: Counting::new(source), first: OnceLock::new() };
-        Input { name: name.into(), place: None, head: Arc::new(head) }
+        Input { name: name.into(), place: None, head: Arc::new(head), stored: None }
+    }
+
+    /// What is in it, if it is compressed as a whole: decompressed to a temporary file, within these limits. Otherwise the
+    /// input itself.
+    pub fn decompressed(&self, limits: &Limits) -> Result<Self> {
+        let found = if self.stored.is_none() { self.found_compression()? } else { None };
+        let Some(compression) = found else { return Ok(self.clone()) };
+        let content = decompressed(self.bytes().as_ref(), compression, limits).map_err(|e| e.file(self.name()))?;
+        let stored = Some((compression, self.size()));
+        Ok(Input { place: self.place.clone(), stored, ..Self::source(self.name.clone(), Arc::new(content)) })
+    }
+
+    /// How the bytes are compressed as a whole, by the first of them.
+    pub fn found_compression(&self) -> Result<Option<Compression>> {
+        let head = ByteRange::between(0, self.size().min(Compression::HEAD_BYTES));
+        if head.is_empty() {
+            return Ok(None);
+        }
+        Ok(Compression::of(&self.bytes().read(head).map_err(|e| e.file(self.name()))?))
+    }
+
+    /// How the file is compressed that these bytes were decompressed from.
+    pub fn compression(&self) -> Option<Compression> {
+        self.stored.map(|(compression, _)| compression)
+    }
+
+    /// The length of the file, compressed as it is.
+    pub fn stored_size(&self) -> u64 {
+        self.stored.map_or(self.size(), |(_, size)| size)
     }
 
     /// Its name, for messages.
@@ -71,10 +103,12 @@ impl Input {
         &self.name
     }
 
-    /// The extension of its file name, in lower case.
+    /// The extension of its file name, in lower case; of one that was decompressed, the extension before that of the
+    /// compression.
     pub fn extension(&self) -> Option<String> {
-        let extension = Path::new(&self.name).extension()?;
-        Some(extension.to_str()?.to_ascii_lowercase())
+        let name = Path::new(&self.name);
+        let inner = self.stored.and_then(|_| Some(Compression::in_name(name)?.1));
+        Some(inner.unwrap_or(name).extension()?.to_str()?.to_ascii_lowercase())
     }
 
     /// The path or URL it was opened by, if it has one.

@@ -79,6 +79,7 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+mod compressed;
 mod convert;
 mod create;
 mod diff;
@@ -126,6 +127,7 @@ pub mod lance {
     pub use colkit_lance::{Lance, LanceWriteOptions, Prefer};
 }
 pub use columns::ColumnName;
+pub use compressed::Compression;
 #[cfg(feature = "fs")]
 pub use convert::convert;
 pub use convert::{Conversion, ConversionSummary, NextSink, Prepared, wider_fields};

@@ -122,11 +122,12 @@ impl OpenOptions {
         self.open_input(&Input::path(path)?)
     }
 
-    /// Opens bytes from anywhere.
+    /// Opens bytes from anywhere. What is compressed as a whole, such as `x.csv.gz`, is decompressed first.
     pub fn open_input(&self, input: &Input) -> Result<OpenFile> {
-        let format = self.format_of(input)?;
+        let input = input.decompressed(&self.read.limits)?;
+        let format = self.format_of(&input)?;
         let file = TableFile::open(format, input.bytes(), &self.read).map_err(|e| e.file(input.name()))?;
-        Ok(OpenFile { input: input.clone(), file: file.with_threads(self.threads) })
+        Ok(OpenFile { input, file: file.with_threads(self.threads) })
     }
 }
 
@@ -138,7 +139,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// Where it is read from.
+    /// Where it is read from: what was decompressed, if the file is compressed as a whole.
     pub fn input(&self) -> &Input {
         &self.input
     }
@@ -165,7 +166,12 @@ impl OpenFile {
 
     /// Facts about the format and this file: version, codec, settings.
     pub fn properties(&self) -> Vec<(&'static str, String)> {
-        self.file.table().properties()
+        let mut properties = self.file.table().properties();
+        if let Some(compression) = self.input.compression() {
+            let stored = format!("{}, {} bytes of text", compression.name(), self.input.size());
+            properties.push(("compression", stored));
+        }
+        properties
     }
 
     /// Reads batches in row order: all of them, unless the builder is told which.

@@ -1,13 +1,20 @@
 //! A file in an object store, for async programs: nothing here blocks.
 
-use crate::{OpenOptions, ScanBuilder, TakeBuilder};
+#[cfg(feature = "compressed")]
+use crate::compressed::decompressed;
+use crate::{Compression, OpenOptions, ScanBuilder, TakeBuilder};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use colkit_core::drive::store::Remote;
+#[cfg(feature = "compressed")]
+use colkit_core::{ByteRange, FileSource};
 use colkit_core::{Format, Limits, Result, Table, recognition};
 use colkit_store::{ObjectMeta, ObjectStore, Stores};
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
+#[cfg(feature = "compressed")]
+use std::io::Write;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -45,21 +52,78 @@ impl OpenOptions {
             Remote::new(store, object)
         };
         let opened = async {
-            let format = match &self.format {
-                Some(name) => self.registry.named(name, &self.text)?,
-                None => {
-                    let extension = object.location.extension().map(str::to_ascii_lowercase);
-                    let formats = self.registry.formats(&self.text);
-                    bytes.run(recognition(bytes.size(), &formats, extension.as_deref())).await?
-                }
-            };
+            let (format, bytes) = self.recognised(bytes, object).await?;
             let table = bytes.run(format.open(bytes.size(), &read)).await?;
             read.limits.check_schema(&table.schema())?;
-            Ok((format, table))
+            Ok((format, table, bytes))
         };
-        let (format, table) = opened.await.map_err(|e: colkit_core::Error| e.file(&*name))?;
+        let (format, table, bytes) = opened.await.map_err(|e: colkit_core::Error| e.file(&*name))?;
         Ok(RemoteFile { name, format, table, bytes: Arc::new(bytes), limits: read.limits })
     }
+
+    /// The format of an object and its bytes; if it is compressed as a whole, of what is in it.
+    async fn recognised(&self, bytes: Remote, object: &ObjectMeta) -> Result<(Arc<dyn Format>, Remote)> {
+        let name = Path::new(object.location.filename().unwrap_or_default());
+        let found = self.format_at(&bytes, name).await;
+        // What has a magic of its own is not compressed; looking for that costs a request.
+        if found.as_ref().is_ok_and(|format| format.has_magic()) {
+            return Ok((found?, bytes));
+        }
+        let (bytes, compression) = content(bytes, &self.read.limits).await?;
+        match compression {
+            None => Ok((found?, bytes)),
+            Some(_) => {
+                let inner = Compression::in_name(name).map_or(name, |(_, inner)| inner);
+                Ok((self.format_at(&bytes, inner).await?, bytes))
+            }
+        }
+    }
+
+    async fn format_at(&self, bytes: &Remote, name: &Path) -> Result<Arc<dyn Format>> {
+        if let Some(name) = &self.format {
+            return self.registry.named(name, &self.text);
+        }
+        let extension = name.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+        let formats = self.registry.formats(&self.text);
+        bytes.run(recognition(bytes.size(), &formats, extension.as_deref())).await
+    }
+}
+
+/// The object itself or, if it is compressed as a whole, with a file that has its content; and how it is compressed.
+#[cfg(feature = "compressed")]
+async fn content(object: Remote, limits: &Limits) -> Result<(Remote, Option<Compression>)> {
+    let size = object.size();
+    let head = object.fetch(&[ByteRange::between(0, size.min(Compression::HEAD_BYTES))]).await?;
+    let Some(compression) = head.first().and_then(|head| Compression::of(head)) else { return Ok((object, None)) };
+    let file = match object.file() {
+        Some(file) => decompressed(file, compression, limits)?,
+        None => decompressed(&downloaded(&object).await?, compression, limits)?,
+    };
+    Ok((object.kept_in(file), Some(compression)))
+}
+
+#[cfg(not(feature = "compressed"))]
+async fn content(object: Remote, _: &Limits) -> Result<(Remote, Option<Compression>)> {
+    Ok((object, None))
+}
+
+/// Bytes of an object fetched at a time.
+#[cfg(feature = "compressed")]
+const DOWNLOAD: u64 = 8 << 20;
+
+/// The object as it is, in a temporary file.
+#[cfg(feature = "compressed")]
+async fn downloaded(object: &Remote) -> Result<FileSource> {
+    let mut file = tempfile::tempfile()?;
+    let mut at = 0;
+    while at < object.size() {
+        let part = ByteRange::between(at, at.saturating_add(DOWNLOAD).min(object.size()));
+        for bytes in object.fetch(&[part]).await? {
+            file.write_all(&bytes)?;
+        }
+        at = part.end();
+    }
+    FileSource::from_file(file)
 }
 
 impl RemoteFile {

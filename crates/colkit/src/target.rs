@@ -3,21 +3,33 @@
 #[cfg(feature = "fs")]
 use crate::place::Place;
 use crate::registry::known;
-use crate::{Registry, TextOptions};
+use crate::{Compression, Registry, TextOptions};
 use colkit_core::{Error, Format, Result};
 #[cfg(feature = "fs")]
 use colkit_core::{Existing, FileSink, Sink};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The format to write: the one named or, if none is, the one the extension of `path` stands for. `option` is how one is
-/// named, for the message.
+/// The format to write: the one named or, if none is, the one the extension of `path` stands for. If the path ends like
+/// `.csv.gz`, the text is compressed. `option` is how a format is named, for the message.
 pub fn target_format(
     registry: &Registry,
     to: Option<&str>,
     path: Option<&Path>,
     option: &str,
 ) -> Result<Arc<dyn Format>> {
+    let Some((compression, inner)) = path.and_then(Compression::in_name) else {
+        return plain_format(registry, to, path, option);
+    };
+    let format = plain_format(registry, to, Some(inner), option)?;
+    if registry.is_text(format.name()) {
+        compression.of_text(format)
+    } else {
+        Err(compression.not_for(format.as_ref()))
+    }
+}
+
+fn plain_format(registry: &Registry, to: Option<&str>, path: Option<&Path>, option: &str) -> Result<Arc<dyn Format>> {
     let text = TextOptions::default();
     if let Some(name) = to {
         return registry.named(name, &text);

@@ -81,6 +81,9 @@ pub fn verify(input: &Input, options: &OpenOptions, memory: u64) -> Verdict {
     verdict.format = Some(file.format().name());
     verdict.rows = Some(file.row_count());
     verdict.columns = Some(file.schema().fields().len());
+    if let Some(compression) = file.input().compression() {
+        verdict.checked.push(format!("all {} data decompresses", compression.name()));
+    }
     verdict.checked.push("header and metadata".into());
     let own = file.verify();
     check_layout(&mut verdict, &file);

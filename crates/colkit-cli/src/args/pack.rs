@@ -11,12 +11,15 @@ pub const PACK_HELP: &str = "Examples:
   colkit pack trades.csv
   colkit pack --smallest --best access.log access.at1
   colkit pack logs/ logs.at1
+  colkit pack --decompress logs/*.gz logs.at1
   zcat trades.csv.gz | colkit pack - - > trades.at1
 
 Without an output name, .at1 is appended to the input name. Several inputs or a directory make a
 bundle, which keeps the names, contents, permissions and modification times of files and
 directories. Symbolic and hard links, FIFOs, sockets and devices are refused unless --lossy is
 given. Tables and NDJSON are packed so that they can be queried; --smallest trades that for size.
+A compressed file (gzip, zstd, xz, bzip2) is packed as it is, to be restored byte for byte;
+--decompress packs its content instead, under its name without .gz, .zst, .xz or .bz2.
 The output appears only after it has been restored and compared with the input.";
 
 pub const UNPACK_HELP: &str = "Examples:
@@ -63,6 +66,9 @@ pub struct PackArgs {
     /// and devices are skipped; each is reported
     #[arg(long)]
     pub lossy: bool,
+    /// Pack what is in files compressed with gzip, zstd, xz or bzip2, not the compressed files
+    #[arg(long)]
+    pub decompress: bool,
     #[command(flatten)]
     pub force: ForceArgs,
     /// Approximate maximum memory to use
@@ -73,6 +79,8 @@ pub struct PackArgs {
     pub threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub script: ScriptArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
 }
 
 /// `unpack`.

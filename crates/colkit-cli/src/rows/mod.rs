@@ -12,7 +12,8 @@ use crate::{Io, Stream};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::{
-    Error, Existing, Format, OpenFile, Registry, Result, Sink, StreamSink, check_target, create, target_format,
+    Compression, Error, Existing, Format, OpenFile, Registry, Result, Sink, StreamSink, check_target, create,
+    target_format,
 };
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -125,7 +126,13 @@ impl RowOutput {
         let (sink, width): (Box<dyn Sink>, _) = match &self.out {
             None if self.shape.is_for_display() => (Box::new(StreamSink(io.stdout.clone())), io.stdout.width),
             None => (Box::new(StreamSink(io.stdout.raw())), io.stdout.width),
-            Some(path) => (create(path, subject.inputs.iter().map(PathBuf::as_path), self.existing)?, None),
+            Some(path) => {
+                let sink = create(path, subject.inputs.iter().map(PathBuf::as_path), self.existing)?;
+                match Compression::in_name(path) {
+                    Some((compression, _)) => (compression.sink(sink, None)?, None),
+                    None => (sink, None),
+                }
+            }
         };
         let style = if self.out.is_none() { io.stdout.clone() } else { Stream::new(Box::new(std::io::sink())) };
         Ok(match &self.shape {

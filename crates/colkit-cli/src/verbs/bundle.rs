@@ -1,10 +1,11 @@
 //! Collects the files and directories that `pack` puts into a bundle, and what a bundle cannot hold.
 
 use crate::Io;
+use crate::human::plural;
 use crate::request::{input, is_stream};
 use colkit::at1::MOST_FILES;
 use colkit::core::Attributes;
-use colkit::{Error, Input, Result};
+use colkit::{Compression, Error, Input, Limits, Result};
 use std::collections::HashMap;
 use std::fs::{FileType, Metadata};
 use std::path::{Path, PathBuf};
@@ -108,6 +109,32 @@ impl BundleContents {
 
     #[cfg(not(unix))]
     fn note_hard_link(&mut self, _: &Path, _: &Metadata) {}
+
+    /// Decompresses files that are compressed as a whole, within these limits, or without limits only looks for them.
+    /// Returns notes for the user.
+    pub fn decompressed(&mut self, limits: Option<Limits>) -> Result<Vec<String>> {
+        let Some(limits) = limits else {
+            let mut compressed =
+                self.files.iter().filter(|(_, input, _)| matches!(input.found_compression(), Ok(Some(_))));
+            let Some((first, ..)) = compressed.next() else { return Ok(Vec::new()) };
+            let more = match compressed.count() {
+                0 => String::new(),
+                more => format!(" and {}", plural(more as u64, "more file")),
+            };
+            return Ok(vec![format!(
+                "compressed already: {first}{more}; --decompress packs what is in it, which gets smaller"
+            )]);
+        };
+        for (name, input, _) in &mut self.files {
+            *input = input.decompressed(&limits)?;
+            if input.compression().is_some()
+                && let Some((_, inner)) = Compression::in_name(Path::new(name))
+            {
+                *name = Path::new(name).with_file_name(inner).to_string_lossy().into_owned();
+            }
+        }
+        Ok(Vec::new())
+    }
 
     /// What cannot be held, as notes; an error unless that is allowed.
     pub fn losses(&mut self, allowed: bool) -> Result<Vec<String>> {

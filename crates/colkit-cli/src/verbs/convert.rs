@@ -8,8 +8,8 @@ use crate::{Io, Outcome};
 use colkit::interop::{ArrowFile, ArrowStream, IpcCompression, Parquet, ParquetCompression};
 use colkit::lance::Lance;
 use colkit::{
-    Conversion, ConversionSummary, CreateOptions, Error, Format, Input, Registry, Result, Sink, StreamSink,
-    WriteOptions, check_target, create, target_format,
+    Compression, Conversion, ConversionSummary, CreateOptions, Error, Format, Input, Registry, Result, Sink,
+    StreamSink, WriteOptions, check_target, create, target_format,
 };
 use serde_json::json;
 use std::io::Write;
@@ -60,7 +60,10 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let progress = Progress::watch(io, "analysing", &inputs, total);
     let prepared = conversion.prepare(target.clone())?;
     drop(progress);
-    let progress = Progress::watch(io, "converting", &inputs, total);
+    // Other bytes than before, if they were decompressed.
+    let opened: Vec<Input> = prepared.files().iter().map(|file| file.input().clone()).collect();
+    let total = opened.iter().map(Input::size).sum();
+    let progress = Progress::watch(io, "converting", &opened, total);
     let rows = args.split_rows.map_or(u64::MAX, Into::into);
     let summary = prepared.write_parts(rows, &mut |part| match (first.take(), path) {
         (Some(sink), _) => Ok(sink),
@@ -85,12 +88,11 @@ fn around_number(path: &Path) -> (String, String) {
     if let Some((before, after)) = name.split_once("{}") {
         return (before.to_owned(), after.to_owned());
     }
-    match (path.file_stem(), path.extension()) {
-        (Some(stem), Some(extension)) => {
-            (format!("{}-", stem.to_string_lossy()), format!(".{}", extension.to_string_lossy()))
-        }
-        _ => (format!("{name}-"), String::new()),
-    }
+    // The extensions are those of the format and of the compression: `out.csv.gz`.
+    let inner = Compression::in_name(path).map_or(Path::new(&name), |(_, inner)| inner);
+    let stem = inner.file_stem().map_or(name.clone(), |stem| stem.to_string_lossy().into_owned());
+    let extensions = name.strip_prefix(&stem).unwrap_or_default().to_owned();
+    (format!("{stem}-"), extensions)
 }
 
 /// The path of one part.

@@ -10,7 +10,7 @@ use colkit::at1::{
     BundleFile, Codec, Effort, PackOptions, PackPriority, PackSummary, pack, pack_bundle, unportable_names,
 };
 use colkit::core::Attributes;
-use colkit::{Error, Existing, Input, Registry, Result, Sink, StreamSink, TextOptions, create};
+use colkit::{Compression, Error, Existing, Input, Registry, Result, Sink, StreamSink, TextOptions, create};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use std::time::Instant;
 
 pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
-    let (names, output) = split_output(&args.files)?;
+    let (names, output) = split_output(&args.files, args.decompress)?;
     let options = PackOptions {
         codec: args.codec,
         is_table: matches!(names, [only] if is_text_table(only)),
@@ -39,6 +39,8 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
         contents.add(name, names.len() > 1, io)?;
     }
     let mut notes = contents.losses(args.lossy)?;
+    let decompressed = contents.decompressed(args.decompress.then(|| args.limits.with_memory(args.memory)))?;
+    notes.extend(decompressed);
     let BundleContents { files, folders, .. } = contents;
     if let (true, [name, ..]) = (files.is_empty(), names) {
         return Err(Error::request("no_input", "there is no file in the folder").file(name.display().to_string()));
@@ -74,13 +76,14 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
 /// Whether the name is that of a table in text.
 fn is_text_table(name: &Path) -> bool {
     let registry = Registry::default();
+    let name = Compression::in_name(name).map_or(name, |(_, inner)| inner);
     let extension = name.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     let format = extension.and_then(|e| registry.with_extension(&e, &TextOptions::default()));
     format.is_some_and(|f| registry.is_text(f.name()))
 }
 
 /// What is read, and what is written: `None` is standard output.
-fn split_output(files: &[PathBuf]) -> Result<(&[PathBuf], Option<PathBuf>)> {
+fn split_output(files: &[PathBuf], decompress: bool) -> Result<(&[PathBuf], Option<PathBuf>)> {
     if let Some((last, inputs @ [_, ..])) = files.split_last()
         && (is_stream(last) || last.extension().is_some_and(|e| e.eq_ignore_ascii_case("at1")))
     {
@@ -90,7 +93,9 @@ fn split_output(files: &[PathBuf]) -> Result<(&[PathBuf], Option<PathBuf>)> {
         [only] if is_stream(only) => Ok((files, None)),
         [only] => {
             // A folder may be named with a slash at its end; components do not have it.
-            let mut name = only.components().as_path().as_os_str().to_os_string();
+            let path = only.components().as_path();
+            let inner = Compression::in_name(path).filter(|_| decompress).map(|(_, inner)| path.with_file_name(inner));
+            let mut name = inner.map_or_else(|| path.as_os_str().to_os_string(), PathBuf::into_os_string);
             name.push(".at1");
             Ok((files, Some(name.into())))
         }

@@ -64,6 +64,16 @@ impl Remote {
         Ok(remote)
     }
 
+    /// The same object, whose content is in this file.
+    pub fn kept_in(self, file: FileSource) -> Self {
+        Remote { file: Some(file), gap: 0, ..self }
+    }
+
+    /// The local file that has its content, if there is one.
+    pub fn file(&self) -> Option<&FileSource> {
+        self.file.as_ref()
+    }
+
     /// Whether it is a local file.
     pub fn is_local(&self) -> bool {
         self.file.is_some()

@@ -21,6 +21,8 @@ pub(super) struct Opened {
 
 /// Opens two inputs for comparison.
 pub(super) fn open_both(a: &Input, b: &Input, opening: &OpenOptions) -> Result<(Opened, Opened)> {
+    let limits = &opening.read.limits;
+    let (a, b) = (&a.decompressed(limits)?, &b.decompressed(limits)?);
     let is_text = |input: &Input| opening.format_of(input).map(|f| opening.registry.is_text(f.name()));
     let typed = |file: OpenFile| Opened { file, text: false };
     let text = |file: OpenFile| Opened { file, text: true };
