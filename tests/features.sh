@@ -10,12 +10,12 @@ CARGO=${CARGO:-cargo}
 # Features, and how many crates they are at most, colkit included.
 counts='
 none 56
-text 57
+text 58
 plain 59
 arrow-ipc 65
 lance 71
 parquet 75
-at1 66
+at1 67
 lance,fs,threads,zstd 79
 '
 # What no program needs that only reads files.

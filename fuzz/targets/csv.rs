@@ -6,7 +6,7 @@ use colkit_core::cells::Inference;
 use colkit_core::drive::blocking;
 use colkit_core::{Format, Projection, Result, Source};
 use colkit_fuzz::read;
-use colkit_interop::csv::Pieces;
+use colkit_interop::csv::{LookFor, Pieces};
 use colkit_interop::{CsvFormat, CsvOptions};
 
 libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
@@ -22,6 +22,7 @@ libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
             null_words: if flag(7) { vec!["NA".into(), "-".into()] } else { Vec::new() },
             ..if flag(4) { Inference::full() } else { Inference::plain() }
         },
+        look_for: LookFor { delimiter: flag(4), header: flag(4), spelling: flag(4) },
         pad_short_rows: flag(5),
         rename_duplicates: flag(6),
         ..CsvOptions::default()

@@ -2,6 +2,7 @@
 
 use crate::human::parse_size;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use colkit::{DateFormat, TextEncoding};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -16,8 +17,8 @@ pub use pack::{PackArgs, UnpackArgs};
 pub use sql::SqlArgs;
 
 const EXIT_CODES: &str = "\
-The format is detected from the content. FILE may be a path, a URL (s3://, gs://, az://, https://),
-or - for stdin or stdout.
+The format is detected from the content, also of files compressed with gzip, zstd, xz or bzip2.
+FILE may be a path, a URL (s3://, gs://, az://, https://), or - for stdin or stdout.
 Exit codes: 0 success; 1 failure, invalid file or differences found; 2 usage error;
 70 a bug in colkit.
 Colour and progress are shown only on a terminal; set NO_COLOR to disable colour.";
@@ -79,7 +80,8 @@ names in `backticks`. JSON cannot represent NaN or infinity; both are printed as
   colkit convert trades.cff - --to csv | wc -l
   colkit convert part-*.csv all.parquet --compression snappy
   colkit convert all.lance part-{}.ndjson --split-rows 1000000
-  zcat trades.csv.gz | colkit convert - trades.colfile --schema id:int32,note:string
+  colkit convert trades.csv.gz trades.colfile --schema id:int32,note:string
+  colkit convert trades.lance trades.ndjson.zst
   colkit convert trades.csv trades.lance --prefer size
   colkit convert trades.csv trades.lance --lance-version 2.0 --bloom sym,account --page-size 1M
 
@@ -187,12 +189,27 @@ pub struct ReadingArgs {
     /// Input format [default: detected from the content]
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<String>,
-    /// CSV: field delimiter: one character, or tab, semicolon, pipe, space
+    /// CSV: field delimiter: one character, or tab, semicolon, pipe, space [default: found]
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
     pub delimiter: Option<u8>,
-    /// CSV: treat the first line as data and name the columns c0, c1, ...
-    #[arg(long)]
+    /// CSV: whether the first line has the column names; without them, they are c0, c1, ... [default: found]
+    #[arg(long, value_name = "YES|NO")]
+    pub header: Option<YesNo>,
+    /// CSV: the same as --header no
+    #[arg(long, conflicts_with = "header")]
     pub no_header: bool,
+    /// Text: encoding, such as utf-16, windows-1252 or latin1 [default: found]
+    #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
+    pub encoding: Option<TextEncoding>,
+    /// CSV: decimal separator: a point or a comma [default: found]
+    #[arg(long, value_name = "CHAR", value_parser = parse_decimal)]
+    pub decimal: Option<u8>,
+    /// CSV: character between groups of three digits, such as . or , or '
+    #[arg(long, value_name = "CHAR")]
+    pub thousands: Option<char>,
+    /// CSV: format of dates, such as %d.%m.%Y or '%m/%d/%Y %H:%M' [default: found, beside ISO 8601]
+    #[arg(long, value_name = "FORMAT", value_parser = parse_date_format)]
+    pub date_format: Option<DateFormat>,
     /// CSV, NDJSON: column types, such as id:int32,note:string, instead of inferring them
     #[arg(long, value_name = "NAME:TYPE,...")]
     pub schema: Option<String>,
@@ -230,6 +247,31 @@ fn parse_delimiter(text: &str) -> Result<u8, String> {
             _ => Err("expected one ASCII character other than a quote or line break, or a name such as tab".into()),
         },
     }
+}
+
+fn parse_encoding(text: &str) -> Result<TextEncoding, String> {
+    TextEncoding::named(text).map_err(|e| e.message().to_string())
+}
+
+fn parse_decimal(text: &str) -> Result<u8, String> {
+    match text {
+        "," | "comma" => Ok(b','),
+        "." | "point" => Ok(b'.'),
+        _ => Err("expected a point or a comma".into()),
+    }
+}
+
+fn parse_date_format(text: &str) -> Result<DateFormat, String> {
+    DateFormat::parse(text).map_err(|e| e.message().to_string())
+}
+
+/// Yes or no.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YesNo {
+    /// Yes
+    Yes,
+    /// No
+    No,
 }
 
 /// The projection.
@@ -387,7 +429,7 @@ pub struct ConvertArgs {
     /// Keep only matching rows, such as 'price >= 10 and sym = "BTC"'
     #[arg(long = "where", value_name = "PREDICATE")]
     pub condition: Option<String>,
-    /// Compression level, for formats that have levels
+    /// Compression level, for formats that have levels and for .gz, .zst, .xz and .bz2
     #[arg(long, value_name = "N")]
     pub level: Option<u32>,
     #[command(flatten)]

@@ -1,8 +1,12 @@
 //! Resolves arguments: opens inputs, looks up formats and columns, rejects conflicts.
 
 use crate::Io;
-use crate::args::{ColumnArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, TypesArg};
-use colkit::{ColumnName, Error, Existing, Inference, Input, Nulls, OpenFile, OpenOptions, Result, TextOptions, Types};
+use crate::args::{ColumnArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, TypesArg, YesNo};
+use colkit::{
+    ColumnName, Error, Existing, Inference, Input, Nulls, NumberSpelling, OpenFile, OpenOptions, Result, Spelling,
+    TextOptions, Types,
+};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The name of stdin in messages.
@@ -18,7 +22,9 @@ impl ReadingArgs {
         let inference = Inference { null_words: self.null_values.clone(), ..Inference::full() };
         let text = TextOptions {
             delimiter: self.delimiter,
-            header: !self.no_header,
+            header: if self.no_header { Some(false) } else { self.header.map(|answer| answer == YesNo::Yes) },
+            encoding: self.encoding,
+            spelling: self.spelling()?,
             types,
             inference,
             pad_short_rows: self.pad_short_rows,
@@ -39,14 +45,35 @@ impl ReadingArgs {
         })
     }
 
+    /// How numbers and dates are written, as far as that was said.
+    fn spelling(&self) -> Result<Spelling> {
+        let numbers = (self.decimal.is_some() || self.thousands.is_some()).then(|| {
+            // A point between thousands leaves only the comma for the fraction.
+            let usual = if self.thousands == Some('.') { b',' } else { b'.' };
+            NumberSpelling { decimal: self.decimal.unwrap_or(usual), thousands: self.thousands }
+        });
+        if let Some(NumberSpelling { decimal, thousands: Some(thousands) }) = numbers
+            && (char::from(decimal) == thousands || thousands.is_ascii_alphanumeric() || "+-".contains(thousands))
+        {
+            let message = format!("{thousands:?} cannot separate thousands from one another");
+            return Err(Error::request("conflicting_options", message));
+        }
+        Ok(Spelling { numbers, dates: self.date_format.clone() })
+    }
+
     /// How many threads to use.
     pub fn thread_count(&self) -> usize {
         self.threads.map_or_else(colkit::available_threads, Into::into)
     }
 
-    /// Opens one file.
-    pub fn open(&self, file: &Path, io: &mut Io) -> Result<OpenFile> {
-        self.open_options()?.open_input(&input(file, io)?)
+    /// Opens one file. What was found out about a text is said, unless messages are JSON.
+    pub fn open(&self, file: &Path, json: bool, io: &mut Io) -> Result<OpenFile> {
+        let opened = self.open_options()?.open_input(&input(file, io)?)?;
+        if let Some(found) = opened.found().filter(|_| !json) {
+            let label = io.stderr.yellow("note:");
+            writeln!(io.stderr, "{label} {}: read with {found}", opened.input().name())?;
+        }
+        Ok(opened)
     }
 }
 

@@ -17,6 +17,7 @@ mod command {
     mod compressed;
     mod confined;
     mod converts;
+    mod dialects;
     mod exchanges;
     mod fails;
     mod files;

@@ -5,12 +5,18 @@
 //! ([`Inference`]); a [`CellColumn`] builds the array. The rules are in `docs/formats/csv.md`.
 
 mod column;
+mod date_format;
+mod found;
 mod inference;
 mod kinds;
 mod number;
+mod spelling;
 mod time;
 
 pub use column::{CellColumn, CellText, is_cell_type};
+pub use date_format::DateFormat;
+pub use found::FittingSpellings;
 pub use inference::Inference;
 pub use kinds::Kinds;
 pub use number::{parse_float, parse_int};
+pub use spelling::{NumberSpelling, Spelling};

@@ -36,6 +36,12 @@ pub enum Setting {
     Overwrite,
     /// The format of the input.
     InputFormat,
+    /// What stands between the cells of CSV.
+    Delimiter,
+    /// The encoding of text.
+    Encoding,
+    /// Rows of CSV with too few cells may be filled up.
+    PadShortRows,
     /// The compression of the output.
     Compression,
     /// Version 2.1 of the Lance format for the output.
@@ -50,7 +56,7 @@ pub enum Setting {
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Setting; 18] = [
+    pub const ALL: [Setting; 21] = [
         Setting::Memory,
         Setting::Columns,
         Setting::ColumnLimit,
@@ -64,6 +70,9 @@ impl Setting {
         Setting::DropMetadata,
         Setting::Overwrite,
         Setting::InputFormat,
+        Setting::Delimiter,
+        Setting::Encoding,
+        Setting::PadShortRows,
         Setting::Compression,
         Setting::Lance21,
         Setting::Lance22,
@@ -92,6 +101,9 @@ impl Setting {
             Setting::DropMetadata => "the option `drop_metadata`",
             Setting::Overwrite => "`Existing::Replace`",
             Setting::InputFormat => "the option `format`",
+            Setting::Delimiter => "the option `delimiter`",
+            Setting::Encoding => "the option `encoding`",
+            Setting::PadShortRows => "the option `pad_short_rows`",
             Setting::Compression => "the option `compression`",
             Setting::Lance21 => "Lance version 2.1",
             Setting::Lance22 => "Lance version 2.2",

@@ -143,6 +143,7 @@ impl Conversion {
         let schema = if inferred { storable_times(&schema, target.as_ref()) } else { schema };
         // What inference noticed is of use only to those who let it infer.
         for file in files.iter().filter(|f| opening.registry.is_text(f.format().name())) {
+            notes.extend(file.found().map(|found| format!("{}: read with {found}", file.input().name())));
             notes.extend(
                 file.verify()?
                     .findings

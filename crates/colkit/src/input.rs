@@ -23,6 +23,8 @@ pub struct Input {
     head: Arc<Head>,
     /// How the file is compressed that these bytes were decompressed from, and its length.
     stored: Option<(Compression, u64)>,
+    /// The encoding that the text was in.
+    encoding: Option<&'static str>,
 }
 
 type Counted = Counting<Arc<dyn Source>>;
@@ -66,7 +68,7 @@ impl Input {
     /// Any source, under a name for messages.
     pub fn source(name: impl Into<String>, source: Arc<dyn Source>) -> Self {
         let head = Head { inner: Counting::new(source), first: OnceLock::new() };
-        Input { name: name.into(), place: None, head: Arc::new(head), stored: None }
+        Input { name: name.into(), place: None, head: Arc::new(head), stored: None, encoding: None }
     }
 
     /// What is in it, if it is compressed as a whole: decompressed to a temporary file, within these limits. Otherwise the
@@ -77,6 +79,22 @@ impl Input {
         let content = decompressed(self.bytes().as_ref(), compression, limits).map_err(|e| e.file(self.name()))?;
         let stored = Some((compression, self.size()));
         Ok(Input { place: self.place.clone(), stored, ..Self::source(self.name.clone(), Arc::new(content)) })
+    }
+
+    /// The text in UTF-8, rewritten to a temporary file.
+    #[cfg(all(feature = "text", feature = "fs"))]
+    pub fn in_utf8(&self, encoding: crate::TextEncoding, limits: &Limits) -> Result<Self> {
+        if encoding == crate::TextEncoding::UTF_8 {
+            return Ok(self.clone());
+        }
+        let text = crate::encoding::rewritten(self.bytes().as_ref(), encoding, limits);
+        let text = Self::source(self.name.clone(), Arc::new(text.map_err(|e| e.file(self.name()))?));
+        Ok(Input { place: self.place.clone(), stored: self.stored, encoding: Some(encoding.name()), ..text })
+    }
+
+    /// The encoding that the text was in before it was rewritten in UTF-8.
+    pub fn encoding(&self) -> Option<&'static str> {
+        self.encoding
     }
 
     /// How the bytes are compressed as a whole, by the first of them.

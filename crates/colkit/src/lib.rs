@@ -83,6 +83,8 @@ mod compressed;
 mod convert;
 mod create;
 mod diff;
+#[cfg(all(feature = "text", feature = "fs"))]
+mod encoding;
 mod fidelity;
 mod input;
 mod narrow;
@@ -107,7 +109,7 @@ pub use colkit_at1 as at1;
 pub use colkit_core as core;
 #[cfg(feature = "mmap")]
 pub use colkit_core::MappedSource;
-pub use colkit_core::cells::Inference;
+pub use colkit_core::cells::{DateFormat, Inference, NumberSpelling, Spelling};
 pub use colkit_core::plan::Planned;
 pub use colkit_core::{
     ByteRange, Checksums, Class, ColumnRegions, Error, Existing, Finding, Format, Hint, Layout, Limits, MemorySink,
@@ -133,6 +135,8 @@ pub use convert::convert;
 pub use convert::{Conversion, ConversionSummary, NextSink, Prepared, wider_fields};
 pub use create::CreateOptions;
 pub use diff::{ByKey, CellDifference, DiffOptions, Difference, Key, diff};
+#[cfg(all(feature = "text", feature = "fs"))]
+pub use encoding::TextEncoding;
 pub use fidelity::without_views;
 pub use input::Input;
 pub use open::{OpenFile, OpenOptions};

@@ -1,7 +1,10 @@
 //! Opening a file: by what is in it, not by what it is called.
 
+#[cfg(all(feature = "text", feature = "fs"))]
+use crate::TextEncoding;
 use crate::{Batches, Input, Registry, ScanBuilder, TakeBuilder, TextOptions};
 use arrow::datatypes::{DataType, SchemaRef};
+
 use colkit_core::{
     Format, Layout, Limits, Nulls, ReadOptions, Result, Scan, TableFile, Verified, available_threads, recognise,
 };
@@ -125,9 +128,37 @@ impl OpenOptions {
     /// Opens bytes from anywhere. What is compressed as a whole, such as `x.csv.gz`, is decompressed first.
     pub fn open_input(&self, input: &Input) -> Result<OpenFile> {
         let input = input.decompressed(&self.read.limits)?;
-        let format = self.format_of(&input)?;
+        #[cfg(all(feature = "text", feature = "fs"))]
+        {
+            self.open_text_or_other(&input)
+        }
+        #[cfg(not(all(feature = "text", feature = "fs")))]
+        {
+            self.open_as_it_is(&input)
+        }
+    }
+
+    fn open_as_it_is(&self, input: &Input) -> Result<OpenFile> {
+        let format = self.format_of(input)?;
         let file = TableFile::open(format, input.bytes(), &self.read).map_err(|e| e.file(input.name()))?;
-        Ok(OpenFile { input, file: file.with_threads(self.threads) })
+        Ok(OpenFile { input: input.clone(), file: file.with_threads(self.threads) })
+    }
+
+    /// Text in another encoding than UTF-8 is rewritten first.
+    #[cfg(all(feature = "text", feature = "fs"))]
+    fn open_text_or_other(&self, input: &Input) -> Result<OpenFile> {
+        let limits = &self.read.limits;
+        let is_text = || self.format_of(input).map_or(true, |format| self.registry.is_text(format.name()));
+        if let Some(told) = self.text.encoding {
+            return self.open_as_it_is(&if is_text() { input.in_utf8(told, limits)? } else { input.clone() });
+        }
+        match self.open_as_it_is(input) {
+            Err(error) if error.code() == "bad_utf8" && self.text.find && is_text() => {
+                let found = TextEncoding::found(input.bytes().as_ref())?;
+                self.open_as_it_is(&input.in_utf8(found.ok_or(error)?, limits)?)
+            }
+            opened => opened,
+        }
     }
 }
 
@@ -167,6 +198,10 @@ impl OpenFile {
     /// Facts about the format and this file: version, codec, settings.
     pub fn properties(&self) -> Vec<(&'static str, String)> {
         let mut properties = self.file.table().properties();
+        if let Some(name) = self.input.encoding() {
+            properties.retain(|(property, _)| *property != "encoding");
+            properties.push(("encoding", name.to_string()));
+        }
         if let Some(compression) = self.input.compression() {
             let stored = format!("{}, {} bytes of text", compression.name(), self.input.size());
             properties.push(("compression", stored));
@@ -197,6 +232,16 @@ impl OpenFile {
     /// The format's own checks beyond decoding.
     pub fn verify(&self) -> Result<Verified> {
         self.named(self.file.verify())
+    }
+
+    /// What was found out about a text by looking at it, if that is not the usual: its encoding, delimiter, header and
+    /// spellings.
+    pub fn found(&self) -> Option<String> {
+        let encoding = self.input.encoding().map(|name| format!("encoding {name}"));
+        let properties = self.file.table().properties();
+        let others = properties.into_iter().find(|(name, _)| *name == "found").map(|(_, found)| found);
+        let parts: Vec<String> = encoding.into_iter().chain(others).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 
     pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {

@@ -2,17 +2,19 @@
 
 #[cfg(feature = "compressed")]
 use crate::compressed::decompressed;
+#[cfg(feature = "text")]
+use crate::encoding::{self, TextEncoding};
 use crate::{Compression, OpenOptions, ScanBuilder, TakeBuilder};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use colkit_core::drive::store::Remote;
-#[cfg(feature = "compressed")]
+#[cfg(any(feature = "compressed", feature = "text"))]
 use colkit_core::{ByteRange, FileSource};
-use colkit_core::{Format, Limits, Result, Table, recognition};
+use colkit_core::{Format, Limits, ReadOptions, Result, Table, recognition};
 use colkit_store::{ObjectMeta, ObjectStore, Stores};
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
-#[cfg(feature = "compressed")]
+#[cfg(any(feature = "compressed", feature = "text"))]
 use std::io::Write;
 use std::path::Path;
 use std::pin::Pin;
@@ -53,12 +55,49 @@ impl OpenOptions {
         };
         let opened = async {
             let (format, bytes) = self.recognised(bytes, object).await?;
-            let table = bytes.run(format.open(bytes.size(), &read)).await?;
+            let (table, bytes) = self.table_of(format.as_ref(), bytes, &read).await?;
             read.limits.check_schema(&table.schema())?;
             Ok((format, table, bytes))
         };
         let (format, table, bytes) = opened.await.map_err(|e: colkit_core::Error| e.file(&*name))?;
         Ok(RemoteFile { name, format, table, bytes: Arc::new(bytes), limits: read.limits })
+    }
+
+    /// The table in an object. Text in another encoding than UTF-8 is rewritten first.
+    #[cfg(feature = "text")]
+    async fn table_of(
+        &self,
+        format: &dyn Format,
+        mut bytes: Remote,
+        read: &ReadOptions,
+    ) -> Result<(Arc<dyn Table>, Remote)> {
+        let is_text = self.registry.is_text(format.name());
+        let (told, limits) = (self.text.encoding, &read.limits);
+        if let Some(told) = told.filter(|told| is_text && *told != TextEncoding::UTF_8) {
+            bytes = rewritten(bytes, |file| encoding::rewritten(file, told, limits)).await?;
+        }
+        let opened = bytes.run(format.open(bytes.size(), read)).await;
+        match opened {
+            Err(error) if error.code() == "bad_utf8" && is_text && told.is_none() && self.text.find => {
+                let in_utf8 = |file: &FileSource| match TextEncoding::found(file)? {
+                    Some(found) => encoding::rewritten(file, found, limits),
+                    None => Err(error),
+                };
+                let bytes = rewritten(bytes, in_utf8).await?;
+                Ok((bytes.run(format.open(bytes.size(), read)).await?, bytes))
+            }
+            table => Ok((table?, bytes)),
+        }
+    }
+
+    #[cfg(not(feature = "text"))]
+    async fn table_of(
+        &self,
+        format: &dyn Format,
+        bytes: Remote,
+        read: &ReadOptions,
+    ) -> Result<(Arc<dyn Table>, Remote)> {
+        Ok((bytes.run(format.open(bytes.size(), read)).await?, bytes))
     }
 
     /// The format of an object and its bytes; if it is compressed as a whole, of what is in it.
@@ -92,14 +131,10 @@ impl OpenOptions {
 /// The object itself or, if it is compressed as a whole, with a file that has its content; and how it is compressed.
 #[cfg(feature = "compressed")]
 async fn content(object: Remote, limits: &Limits) -> Result<(Remote, Option<Compression>)> {
-    let size = object.size();
-    let head = object.fetch(&[ByteRange::between(0, size.min(Compression::HEAD_BYTES))]).await?;
+    let head = object.fetch(&[ByteRange::between(0, object.size().min(Compression::HEAD_BYTES))]).await?;
     let Some(compression) = head.first().and_then(|head| Compression::of(head)) else { return Ok((object, None)) };
-    let file = match object.file() {
-        Some(file) => decompressed(file, compression, limits)?,
-        None => decompressed(&downloaded(&object).await?, compression, limits)?,
-    };
-    Ok((object.kept_in(file), Some(compression)))
+    let object = rewritten(object, |file| decompressed(file, compression, limits)).await?;
+    Ok((object, Some(compression)))
 }
 
 #[cfg(not(feature = "compressed"))]
@@ -107,12 +142,22 @@ async fn content(object: Remote, _: &Limits) -> Result<(Remote, Option<Compressi
     Ok((object, None))
 }
 
+/// The object with a file that has what `rewrite` makes of it.
+#[cfg(any(feature = "compressed", feature = "text"))]
+async fn rewritten(object: Remote, rewrite: impl FnOnce(&FileSource) -> Result<FileSource>) -> Result<Remote> {
+    let file = match object.file() {
+        Some(file) => rewrite(file)?,
+        None => rewrite(&downloaded(&object).await?)?,
+    };
+    Ok(object.kept_in(file))
+}
+
 /// Bytes of an object fetched at a time.
-#[cfg(feature = "compressed")]
+#[cfg(any(feature = "compressed", feature = "text"))]
 const DOWNLOAD: u64 = 8 << 20;
 
 /// The object as it is, in a temporary file.
-#[cfg(feature = "compressed")]
+#[cfg(any(feature = "compressed", feature = "text"))]
 async fn downloaded(object: &Remote) -> Result<FileSource> {
     let mut file = tempfile::tempfile()?;
     let mut at = 0;

@@ -1,14 +1,16 @@
 //! How text without types of its own (CSV and its kin, NDJSON) is read.
 
+#[cfg(all(feature = "text", feature = "fs"))]
+use crate::TextEncoding;
 use arrow::datatypes::DataType;
 #[cfg(feature = "at1")]
 use colkit_at1::{PackedText, TextReader};
-use colkit_core::cells::Inference;
+use colkit_core::cells::{Inference, Spelling};
 #[cfg(feature = "at1")]
 use colkit_core::{Boxed, ReadOptions, Table};
 use colkit_core::{Format, Nulls};
 #[cfg(feature = "text")]
-use colkit_interop::csv::{CsvFormat, CsvOptions};
+use colkit_interop::csv::{CsvFormat, CsvOptions, LookFor};
 #[cfg(feature = "text")]
 use colkit_interop::ndjson::{NdjsonFormat, NdjsonOptions};
 use std::collections::HashSet;
@@ -18,10 +20,17 @@ use std::sync::Arc;
 /// What the reader of a text format is told, since the file does not say it.
 #[derive(Clone, Debug)]
 pub struct TextOptions {
-    /// The character between fields; `None` is the format's own.
+    /// The character between fields; `None` is the format's own or, in CSV, one that is found.
     pub delimiter: Option<u8>,
-    /// Whether the first line names the columns.
-    pub header: bool,
+    /// Whether the first line names the columns; `None` is what is found.
+    pub header: Option<bool>,
+    /// The encoding; `None` is UTF-8 or one that is found.
+    #[cfg(all(feature = "text", feature = "fs"))]
+    pub encoding: Option<TextEncoding>,
+    /// How numbers and dates are written. Where nothing is said of them, other spellings are found too.
+    pub spelling: Spelling,
+    /// Whether what is not said is found by looking at the whole file; otherwise it is the usual.
+    pub find: bool,
     /// Types of columns by name. The others are inferred.
     pub types: Vec<(String, DataType)>,
     /// NDJSON: the columns, instead of those that its objects have.
@@ -38,7 +47,11 @@ impl Default for TextOptions {
     fn default() -> Self {
         TextOptions {
             delimiter: None,
-            header: true,
+            header: None,
+            #[cfg(all(feature = "text", feature = "fs"))]
+            encoding: None,
+            spelling: Spelling::default(),
+            find: true,
             types: Vec::new(),
             columns: None,
             inference: Inference::full(),
@@ -49,9 +62,11 @@ impl Default for TextOptions {
 }
 
 impl TextOptions {
-    /// The same, with types inferred such that `format` can store them; see [`Inference::suited_to`].
+    /// The same, with types inferred such that `format` can store them; see [`Inference::suited_to`]. For formats without
+    /// nulls, which have rules of their own, nothing is found.
     pub fn suited_to(mut self, format: &dyn Format, filling: Nulls) -> Self {
         self.inference = self.inference.suited_to(format, filling);
+        self.find &= format.stores_nulls();
         self
     }
 
@@ -73,7 +88,13 @@ impl TextOptions {
     fn csv(&self, delimiter: u8) -> Arc<dyn Format> {
         Arc::new(CsvFormat::new(CsvOptions {
             delimiter: self.delimiter.unwrap_or(delimiter),
-            header: self.header,
+            header: self.header.unwrap_or(true),
+            spelling: self.spelling.clone(),
+            look_for: LookFor {
+                delimiter: self.find && self.delimiter.is_none() && delimiter == b',',
+                header: self.find && self.header.is_none(),
+                spelling: self.find,
+            },
             schema: self.types.clone(),
             inference: self.inference.clone(),
             pad_short_rows: self.pad_short_rows,
@@ -114,7 +135,8 @@ pub(crate) fn ndjson(reading: &TextOptions) -> Arc<dyn Format> {
 pub(crate) fn at1(reading: &TextOptions) -> Arc<dyn Format> {
     Arc::new(PackedText::new(Arc::new(Packed {
         inference: Arc::new(reading.inference.clone()),
-        reading: reading.clone(),
+        // The columns that a packed table already has are read in the usual spelling.
+        reading: TextOptions { find: false, ..reading.clone() },
     })))
 }
 
@@ -142,11 +164,19 @@ impl TextReader for Packed {
         self.format(head).sniff(head, head) || (with_nul && is_utf8)
     }
 
-    /// The name of the file is not known here, so that a tab has to show itself.
+    /// What occurs in the first line, and in the second one as often. A comma comes before the others.
     fn delimiter(&self, head: &[u8]) -> u8 {
-        let first = head.split(|b| *b == b'\n').next().unwrap_or_default();
-        let is_tsv = first.contains(&b'\t') && !first.contains(&b',');
-        self.reading.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' })
+        let mut lines = head.split(|b| *b == b'\n');
+        let (first, second, more) = (lines.next().unwrap_or_default(), lines.next(), lines.next());
+        // The last line may be cut, and quotes may hide delimiters.
+        let second = second.filter(|line| more.is_some() && !line.is_empty() && !line.contains(&b'"'));
+        let count = |line: &[u8], delimiter: u8| line.iter().filter(|b| **b == delimiter).count();
+        let fits = |delimiter: &u8| {
+            let fields = count(first, *delimiter);
+            fields > 0 && second.is_none_or(|line| count(line, *delimiter) == fields)
+        };
+        let found = if first.contains(&b',') { None } else { [b'\t', b';', b'|'].into_iter().find(fits) };
+        self.reading.delimiter.or(found).unwrap_or(b',')
     }
 
     fn open(&self, head: &[u8], size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
@@ -154,8 +184,12 @@ impl TextReader for Packed {
     }
 
     fn inference(&self) -> Option<&Arc<Inference>> {
-        let TextOptions { header, pad_short_rows, columns, .. } = &self.reading;
-        let as_packed = *header && !pad_short_rows && columns.is_none() && self.inference.null_words.is_empty();
+        let TextOptions { header, pad_short_rows, columns, spelling, .. } = &self.reading;
+        let as_packed = *header != Some(false)
+            && spelling.is_usual()
+            && !pad_short_rows
+            && columns.is_none()
+            && self.inference.null_words.is_empty();
         as_packed.then_some(&self.inference)
     }
 

@@ -12,7 +12,7 @@ use std::io::Write;
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
-    let file = args.reading.open(&args.file, io)?;
+    let file = args.reading.open(&args.file, args.script.json, io)?;
     let rows = args.rows.as_deref().map(|text| parse_range(text, file.row_count())).transpose()?;
     let scan = rows.into_iter().fold(file.scan(), ScanBuilder::rows).memory(args.reading.memory);
     let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
@@ -23,7 +23,7 @@ pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
 pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
-    let file = args.reading.open(&args.file, io)?;
+    let file = args.reading.open(&args.file, args.script.json, io)?;
     let scan = file.scan().rows(0..args.rows.min(file.row_count())).memory(args.reading.memory);
     let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
     print(Shown { file: &file, scan, condition: None, memory: args.reading.memory }, &printing, &args.print, io)

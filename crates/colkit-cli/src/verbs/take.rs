@@ -14,7 +14,7 @@ const MOST: u64 = 1 << 24;
 pub fn run(args: &TakeArgs, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
-    let file = args.reading.open(&args.file, io)?;
+    let file = args.reading.open(&args.file, args.script.json, io)?;
     let rows = parse_rows(&args.rows, file.row_count()).map_err(|e| e.file(file.input().name()))?;
     let batch = columns.into_iter().fold(file.take(rows), TakeBuilder::columns).batch()?;
     let mut printer = printing.start(&batch.schema(), RowSource::file(&file), io, args.reading.memory)?;

@@ -5,7 +5,7 @@ use super::tokens::{Block, Cell};
 use crate::text::{Fault, Parsed};
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Field};
-use colkit_core::cells::{CellColumn, Inference};
+use colkit_core::cells::{CellColumn, CellText, Inference, Spelling};
 use colkit_core::{Error, Result};
 use std::sync::Arc;
 
@@ -14,17 +14,37 @@ pub(super) struct ColumnBuilder {
     index: usize,
     data_type: DataType,
     cells: CellColumn,
+    /// How cells are written, if that is not as usual.
+    spelling: Option<Arc<Spelling>>,
 }
 
 impl ColumnBuilder {
-    pub fn new(index: usize, field: &Field, inference: &Arc<Inference>) -> Self {
+    pub fn new(index: usize, field: &Field, inference: &Arc<Inference>, spelling: Option<Arc<Spelling>>) -> Self {
         let cells = CellColumn::new(field.data_type(), field.is_nullable(), inference);
-        ColumnBuilder { index, data_type: field.data_type().clone(), cells }
+        ColumnBuilder { index, data_type: field.data_type().clone(), cells, spelling }
     }
 
     /// Appends the column's cells of a block.
     pub fn append(&mut self, block: &Block, bytes: &[u8]) -> Parsed<()> {
-        let added = self.cells.append(block.column(self.index).map(|cell| cell.text(bytes)));
+        let cells = block.column(self.index).map(|cell| cell.text(bytes));
+        let added = match &self.spelling {
+            None => self.cells.append(cells),
+            Some(spelling) => {
+                let mut buffer = Vec::new();
+                let mut rewritten = Vec::new();
+                let mut ends = Vec::with_capacity(block.rows + 1);
+                ends.push(0);
+                for cell in cells {
+                    rewritten.extend_from_slice(spelling.usual(cell.raw, &mut buffer));
+                    ends.push(rewritten.len());
+                }
+                let text = |pair: &[usize]| match pair {
+                    [start, end] => CellText { raw: rewritten.get(*start..*end).unwrap_or_default(), doubled: false },
+                    _ => CellText { raw: &[], doubled: false },
+                };
+                self.cells.append(ends.windows(2).map(text))
+            }
+        };
         added.map_err(|bad| match block.column(self.index).nth(bad) {
             Some(cell) => self.bad_cell(cell, bytes),
             None => Fault::new(0, Error::internal("a cell is not there")).in_column(self.index),

@@ -5,6 +5,7 @@
 //! The rules, with their reasons, are in `docs/formats/csv.md`.
 
 mod columns;
+mod look;
 mod open;
 mod options;
 mod rows;
@@ -14,7 +15,7 @@ mod tokens;
 mod write;
 
 pub use crate::text::Pieces;
-pub use options::{CsvOptions, parse_schema};
+pub use options::{CsvOptions, LookFor, parse_schema};
 
 use arrow::datatypes::{DataType, SchemaRef};
 use colkit_core::{Boxed, Format, ReadOptions, Result, Sink, Table, TableWriter, WriteOptions};

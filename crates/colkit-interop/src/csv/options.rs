@@ -3,7 +3,7 @@
 use super::tokens::Dialect;
 use crate::text::{Pieces, record_limit};
 use arrow::datatypes::{DataType, TimeUnit};
-use colkit_core::cells::{Inference, is_cell_type};
+use colkit_core::cells::{Inference, Spelling, is_cell_type};
 use colkit_core::{Error, Limits, Result};
 
 /// How CSV is read and written. Writing only looks at `delimiter` and `header`.
@@ -19,6 +19,10 @@ pub struct CsvOptions {
     /// How the types of the others follow from their cells. Unless told otherwise, by the rules for targets that have no
     /// nulls: int32, float64, bool and text.
     pub inference: Inference,
+    /// How numbers and dates are written.
+    pub spelling: Spelling,
+    /// What is found by looking at the whole file.
+    pub look_for: LookFor,
     /// Rows with too few fields get empty cells at their end instead of being refused.
     pub pad_short_rows: bool,
     /// Columns whose names repeat are renamed (`a`, `a_2`, ...) instead of being refused.
@@ -28,6 +32,17 @@ pub struct CsvOptions {
     pub pieces: Pieces,
 }
 
+/// What is found by looking at the whole file, instead of being what [`CsvOptions`] say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LookFor {
+    /// What stands between cells: the option, a comma, tab, semicolon or bar.
+    pub delimiter: bool,
+    /// Whether the first line has the names.
+    pub header: bool,
+    /// Decimal commas, and dates in other formats, where one spelling fits a column and no other does.
+    pub spelling: bool,
+}
+
 impl Default for CsvOptions {
     fn default() -> Self {
         CsvOptions {
@@ -35,6 +50,8 @@ impl Default for CsvOptions {
             header: true,
             schema: Vec::new(),
             inference: Inference::plain(),
+            spelling: Spelling::default(),
+            look_for: LookFor::default(),
             pad_short_rows: false,
             rename_duplicates: false,
             pieces: Pieces::default(),
@@ -59,7 +76,7 @@ impl CsvOptions {
             }
         }
         let record_bytes = usize::try_from(record_limit(limits)).unwrap_or(usize::MAX);
-        Ok(Dialect { delimiter: self.delimiter, pad_short_rows: self.pad_short_rows, record_bytes })
+        Ok(Dialect { delimiter: self.delimiter, pad_short_rows: self.pad_short_rows, perhaps: None, record_bytes })
     }
 }
 

@@ -6,7 +6,7 @@ use super::tokens::{Block, Dialect, Portion};
 use crate::text::{Excerpt, Progress, Records, RowReader};
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, SchemaRef};
-use colkit_core::cells::Inference;
+use colkit_core::cells::{Inference, Spelling};
 use colkit_core::{ColumnRef, Result};
 use std::sync::Arc;
 
@@ -15,21 +15,30 @@ pub(super) struct CsvRecords {
     pub schema: SchemaRef,
     pub dialect: Dialect,
     pub inference: Arc<Inference>,
+    /// How the cells of each column are written, if that is not as usual.
+    pub spellings: Vec<Option<Arc<Spelling>>>,
+    /// What was found that nobody had said.
+    pub found: Option<String>,
     /// Whether there is a header record.
     pub header: bool,
 }
 
 impl Records for CsvRecords {
     fn properties(&self) -> Vec<(&'static str, String)> {
-        vec![
+        let mut properties = vec![
             ("delimiter", char::from(self.dialect.delimiter).escape_default().to_string()),
             ("header", if self.header { "yes" } else { "no" }.to_string()),
-        ]
+        ];
+        properties.extend(self.found.iter().map(|found| ("found", found.clone())));
+        properties
     }
 
     fn reader(&self, columns: &[ColumnRef], schema: &SchemaRef, _: usize) -> Box<dyn RowReader> {
         let fields = schema.fields();
-        let builder = |(column, field): (&ColumnRef, _)| ColumnBuilder::new(column.index, field, &self.inference);
+        let builder = |(column, field): (&ColumnRef, _)| {
+            let spelling = self.spellings.get(column.index).cloned().flatten();
+            ColumnBuilder::new(column.index, field, &self.inference, spelling)
+        };
         Box::new(CsvRows {
             schema: self.schema.clone(),
             dialect: self.dialect.clone(),

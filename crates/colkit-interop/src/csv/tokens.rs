@@ -13,7 +13,7 @@
 use super::separators::Separators;
 use crate::text::{Fault, Parsed};
 use colkit_core::cells::CellText;
-use colkit_core::{Error, Hint, Limits};
+use colkit_core::{Error, Hint, Limits, Setting};
 use memchr::memchr;
 
 /// A cell without its quotes, as positions in the buffer it was found in.
@@ -53,6 +53,8 @@ impl Cell {
 pub(super) struct Dialect {
     pub delimiter: u8,
     pub pad_short_rows: bool,
+    /// What may be the delimiter, since there is only one column and this is in its name.
+    pub perhaps: Option<char>,
     /// Bytes of one record at most.
     pub record_bytes: usize,
 }
@@ -129,7 +131,9 @@ impl Dialect {
                 block.rows += 1;
             } else {
                 let message = format!("{} fields, expected {}", record.cells, portion.columns);
-                return Err(Fault::new(next, Error::corrupt("csv_ragged", message)));
+                let error =
+                    Error::corrupt("csv_ragged", message).hint(self.ragged_hint(record.cells < portion.columns));
+                return Err(Fault::new(next, error));
             }
             next = record.next;
         }
@@ -215,6 +219,16 @@ impl Dialect {
         self.check_length(start, next)?;
         let blank = matches!(bytes.get(start), Some(b'\n' | b'\r'));
         Ok(Some(Record { cells: count, next, blank }))
+    }
+
+    /// What to do about a record with another number of fields than the first has.
+    #[cold]
+    fn ragged_hint(&self, too_short: bool) -> Hint {
+        let other = match self.perhaps {
+            Some(delimiter) => Setting::Delimiter.does(format!("{delimiter:?} may be what separates the cells")),
+            None => Setting::Delimiter.does("sets what separates the cells"),
+        };
+        if too_short { Setting::PadShortRows.does("fills up short rows").and(other) } else { other }
     }
 
     fn incomplete(&self, bytes: &[u8], start: usize) -> Parsed<Option<Record>> {

@@ -14,6 +14,7 @@ mod table;
 mod window;
 
 pub(crate) use excerpt::{Excerpt, Fault, Parsed, column_label, lines};
+pub(crate) use index::TextIndex;
 pub(crate) use open::{Pass, Surveyor};
 pub(crate) use output::TextOutput;
 pub(crate) use rows::{Progress, RowReader};

@@ -5,7 +5,7 @@
 
 use super::excerpt::{Excerpt, lines};
 use colkit_core::coroutine::Io;
-use colkit_core::{ByteRange, Error, Result};
+use colkit_core::{ByteRange, Error, Result, Setting};
 
 /// The window grows by no more than this at a time, which keeps positions in it within 31 bits.
 const GROWTH: u64 = 256 << 20;
@@ -54,9 +54,10 @@ impl Window {
         let utf16 = self.offset == 0 && (self.bytes.starts_with(b"\xFF\xFE") || self.bytes.starts_with(b"\xFE\xFF"));
         let found = self.bytes.get(self.valid).copied().unwrap_or_default();
         let (message, hint) = if utf16 {
-            ("the file is UTF-16".to_string(), "convert it first: iconv -f UTF-16 -t UTF-8")
+            ("the file is UTF-16".to_string(), Setting::Encoding.does("utf-16 reads it"))
         } else {
-            (format!("byte {found:#04x} is not UTF-8 here"), "if the file is Latin-1: iconv -f LATIN1 -t UTF-8")
+            let hint = Setting::Encoding.does("names the encoding, perhaps windows-1252");
+            (format!("byte {found:#04x} is not UTF-8 here"), hint)
         };
         let line = self.excerpt().line_of(self.valid);
         Err(Error::corrupt("bad_utf8", message)

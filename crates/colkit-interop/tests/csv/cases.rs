@@ -96,7 +96,7 @@ fn text_is_recognised_unless_it_is_empty() {
     let csv = CsvFormat::default();
     for case in cases() {
         let tail = &case.text[case.text.len().saturating_sub(64)..];
-        let expected = !["err_empty", "err_latin1"].contains(&case.name.as_str());
+        let expected = case.name != "err_empty";
         assert_eq!(csv.sniff(&case.text, tail), expected, "{}", case.name);
         assert!(!csv.sniff(&case.text[..case.text.len().min(16)], b""), "{}: other formats first", case.name);
     }
