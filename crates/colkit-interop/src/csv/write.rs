@@ -5,7 +5,7 @@
 //! line is written `""`, so that it stays a row.
 
 use super::CsvOptions;
-use crate::text::{TextOutput, column_label};
+use crate::text::{TextOutput, column_label, refuse_all};
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, Int64Array, LargeStringArray, StringArray,
     StringViewArray,
@@ -35,10 +35,10 @@ impl CsvWriter {
         if schema.fields().is_empty() {
             return Err(Error::data("no_columns", "a CSV file cannot hold a table without columns"));
         }
-        for (index, field) in schema.fields().iter().enumerate() {
-            check_type(field.data_type(), options.types == Types::Lossy)
-                .map_err(|e| e.part(column_label(index, Some(field.name()))))?;
-        }
+        let lossy = options.types == Types::Lossy;
+        refuse_all(schema.fields().iter().enumerate().filter_map(|(index, field)| {
+            Some(check_type(field.data_type(), lossy).err()?.part(column_label(index, Some(field.name()))))
+        }))?;
         let mut text = CsvText { out: TextOutput::new(sink), delimiter: csv.delimiter };
         let mut summary = WriteSummary::default();
         if csv.header {
@@ -95,11 +95,12 @@ impl TableWriter for CsvWriter {
 fn reads_empty_as_null(data_type: &DataType) -> bool {
     data_type.is_integer()
         || data_type.is_floating()
+        || data_type.is_decimal()
         || matches!(data_type, DataType::Boolean | DataType::Date32 | DataType::Timestamp(..))
 }
 
-/// Whether values of a type have a text of one cell that says all there is to say: numbers, booleans, dates, timestamps,
-/// text. Of the others (decimals, times of day, bytes) the type is lost, of nested values the shape too.
+/// Whether values of a type have a text of one cell that says all there is to say: numbers, decimals, booleans, dates,
+/// timestamps, text. Of the others (times of day, bytes) the type is lost, of nested values the shape too.
 fn check_type(data_type: &DataType, lossy: bool) -> Result<()> {
     let refused = |hint: Hint| {
         Error::data("type_not_supported", format!("a CSV cell cannot hold a value of type {data_type}")).hint(hint)
@@ -109,7 +110,7 @@ fn check_type(data_type: &DataType, lossy: bool) -> Result<()> {
         DataType::Union(..) | DataType::RunEndEncoded(..) => {
             Err(refused(Setting::Columns.does("can leave the column out")))
         }
-        t if t.is_integer() || t.is_floating() => Ok(()),
+        t if t.is_integer() || t.is_floating() || t.is_decimal() => Ok(()),
         DataType::Null | DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(()),
         DataType::Date32 | DataType::Timestamp(..) => Ok(()),
         _ if lossy => Ok(()),

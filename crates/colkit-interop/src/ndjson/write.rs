@@ -1,9 +1,10 @@
 //! Writing NDJSON: one object per row, every column in it, nulls as `null`.
 //!
-//! JSON has numbers, text, booleans, lists, objects and null. What it has no form for (a date, bytes, a decimal, not a
-//! number) is refused unless a loss is allowed; then it is written as its text, and NaN and infinity as null.
+//! JSON has numbers, text, booleans, lists, objects and null. Decimals are numbers with all their digits, dates and
+//! timestamps the text of ISO 8601. What has no form (bytes, a time of day, not a number) is refused unless a loss is
+//! allowed; then it is written as its text, and NaN and infinity as null.
 
-use crate::text::TextOutput;
+use crate::text::{TextOutput, refuse_all};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Float16Type, Float32Type, Float64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -27,9 +28,12 @@ impl NdjsonWriter {
             return Err(Error::data("no_columns", "a line of JSON needs at least one column"));
         }
         let lossy = options.types == Types::Lossy;
-        for field in schema.fields() {
-            check_type(field, lossy).map_err(|e| e.part(format!("column {:?}", field.name())))?;
-        }
+        refuse_all(
+            schema
+                .fields()
+                .iter()
+                .filter_map(|f| Some(check_type(f, lossy).err()?.part(format!("column {:?}", f.name())))),
+        )?;
         let names = unique_names(&schema, options.rename_duplicates, &mut summary.notes)?;
         let keys = names.iter().map(|name| json::key(name)).collect::<Result<Vec<_>>>()?;
         Ok(NdjsonWriter { schema, out: TextOutput::new(sink), lossy, keys, summary, not_finite: 0 })
@@ -74,7 +78,8 @@ impl TableWriter for NdjsonWriter {
 /// Whether JSON has a form for values of this type.
 fn check_type(field: &Field, lossy: bool) -> Result<()> {
     match field.data_type() {
-        t if t.is_integer() || t.is_floating() => Ok(()),
+        t if t.is_integer() || t.is_floating() || t.is_decimal() => Ok(()),
+        DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => Ok(()),
         DataType::Null | DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(()),
         DataType::Dictionary(_, values) => check_type(&Field::new("", values.as_ref().clone(), true), lossy),
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => check_type(item, lossy),

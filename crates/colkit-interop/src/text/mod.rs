@@ -16,7 +16,7 @@ mod window;
 pub(crate) use excerpt::{Excerpt, Fault, Parsed, column_label, lines};
 pub(crate) use index::TextIndex;
 pub(crate) use open::{Pass, Surveyor};
-pub(crate) use output::TextOutput;
+pub(crate) use output::{TextOutput, refuse_all};
 pub(crate) use rows::{Progress, RowReader};
 pub(crate) use table::{Records, TextTable};
 

@@ -2,8 +2,8 @@
 
 use super::{format, in_pieces, read, values};
 use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array,
-    LargeStringArray, ListArray, StringArray, StringViewArray, TimestampMillisecondArray, UInt64Array,
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array,
+    Int64Array, LargeStringArray, ListArray, StringArray, StringViewArray, TimestampMillisecondArray, UInt64Array,
 };
 use arrow::datatypes::{DataType, Int32Type};
 use arrow::record_batch::RecordBatch;
@@ -68,14 +68,9 @@ fn other_types_are_written_as_people_read_them() {
         ("u", Arc::new(LargeStringArray::from(vec!["1", "2", "3"]))),
         ("v", Arc::new(StringViewArray::from(vec!["p", "q\"", "r"]))),
     ]);
-    // Numbers, dates, timestamps and text are what CSV is made of; of the others the type would be lost.
-    let error = written(&table, &WriteOptions::default()).unwrap_err();
-    assert_eq!((error.code(), error.part_name()), ("type_not_supported", Some("column 4 (\"m\")")));
-    assert!(error.advice().unwrap().settings().eq([Setting::LossyTypes]), "{error}");
-    assert!(written(&table.project(&[0, 1, 2, 4, 5, 6]).unwrap(), &WriteOptions::default()).is_ok());
-    let lossy = WriteOptions { types: Types::Lossy, ..WriteOptions::default() };
+    // Numbers, dates, timestamps and text are what CSV is made of.
     assert_eq!(
-        written(&table, &lossy).unwrap(),
+        written(&table, &WriteOptions::default()).unwrap(),
         "l,d,t,m,x,u,v\n\
          1152921504606846976,1970-01-01,1970-01-01T00:00:00,123.45,\"a,b\",1,p\n\
          -1,1970-01-02,1970-01-01T00:00:01.500,-0.05,c,2,\"q\"\"\"\n\
@@ -133,6 +128,11 @@ fn what_csv_cannot_hold_is_refused() {
     assert_eq!((error.code(), error.part_name()), ("type_not_supported", Some("column 1 (\"l\")")));
     let lossy = WriteOptions { types: Types::Lossy, ..WriteOptions::default() };
     assert_eq!(written(&lists, &lossy).unwrap(), "l\n[1]\n");
+    let bytes = Arc::new(BinaryArray::from_iter_values([b"x"])) as ArrayRef;
+    let both = batch(vec![("l", lists.column(0).clone()), ("n", bytes.clone()), ("m", bytes)]);
+    let error = written(&both, &WriteOptions::default()).unwrap_err();
+    assert_eq!(error.part_name(), Some("column 1 (\"l\"), column 2 (\"n\"), column 3 (\"m\")"), "all at once");
+    assert!(error.advice().unwrap().settings().eq([Setting::LossyTypes]), "{error}");
     let one = || Arc::new(Int32Array::from(vec![1])) as ArrayRef;
     let twice = batch(vec![("a", one()), ("a", one())]);
     assert_eq!(written(&twice, &WriteOptions::default()).unwrap_err().code(), "duplicate_column");

@@ -2,7 +2,7 @@
 
 use super::sample::plain;
 use arrow::array::{Array, AsArray, Decimal128Array, Float64Array, NullArray, RecordBatch};
-use arrow::array::{ArrayRef, Date32Array};
+use arrow::array::{ArrayRef, BinaryArray, Date32Array};
 use arrow::datatypes::{DataType, Int32Type, Int64Type, UInt64Type};
 use bytes::Bytes;
 use colkit_core::conformance::{self, Laws};
@@ -140,7 +140,7 @@ fn what_json_has_no_form_for_is_refused_unless_a_loss_is_allowed() {
     let batch = |array: ArrayRef| RecordBatch::try_from_iter_with_nullable([("a", array, true)]).unwrap();
     for (array, code, text) in [
         (Arc::new(Float64Array::from(vec![f64::NAN])) as ArrayRef, "value_out_of_range", "{\"a\":null}\n"),
-        (Arc::new(Date32Array::from(vec![1])), "type_not_supported", "{\"a\":\"1970-01-02\"}\n"),
+        (Arc::new(BinaryArray::from_iter_values([[10]])), "type_not_supported", "{\"a\":\"0a\"}\n"),
     ] {
         let error = conformance::write(&format(), &batch(array.clone()), 1, &WriteOptions::default()).unwrap_err();
         assert_eq!(error.code(), code);
@@ -153,4 +153,11 @@ fn what_json_has_no_form_for_is_refused_unless_a_loss_is_allowed() {
         conformance::write(&format(), &batch(Arc::new(NullArray::new(1))), 1, &WriteOptions::default()).unwrap();
     assert_eq!(bytes, b"{\"a\":null}\n"[..]);
     assert!(!format().stores(&DataType::Date32));
+    for (array, text) in [
+        (Arc::new(Date32Array::from(vec![1])) as ArrayRef, "{\"a\":\"1970-01-02\"}\n"),
+        (Arc::new(Decimal128Array::from(vec![150]).with_precision_and_scale(5, 2).unwrap()), "{\"a\":1.50}\n"),
+    ] {
+        let (bytes, _) = conformance::write(&format(), &batch(array), 1, &WriteOptions::default()).unwrap();
+        assert_eq!(bytes, text.as_bytes());
+    }
 }
