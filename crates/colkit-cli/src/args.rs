@@ -54,6 +54,24 @@ pub enum Verb {
   colkit head trades.cff
   colkit head -n 3 --columns sym,price trades.csv")]
     Head(HeadArgs),
+    /// Print the last rows
+    #[command(after_help = "Examples:
+  colkit tail trades.cff
+  colkit tail -n 3 --columns sym,price trades.csv.gz")]
+    Tail(HeadArgs),
+    /// Print random rows, in file order
+    #[command(after_help = "Examples:
+  colkit sample trades.cff
+  colkit sample -n 1000 --seed 7 trades.lance --out some.parquet
+
+Every row is as likely as any other, and none is printed twice. The same file, number and seed give
+the same rows.")]
+    Sample(SampleArgs),
+    /// Print the number of rows
+    #[command(after_help = "Examples:
+  colkit count trades.cff
+  colkit count trades.csv.gz --where 'price >= 10'")]
+    Count(CountArgs),
     /// Print rows, with optional column, row range and predicate selection
     #[command(after_help = "Examples:
   colkit cat trades.cff
@@ -141,6 +159,9 @@ impl Verb {
             Verb::Inspect(a) => a.script.json,
             Verb::Schema(a) => a.script.json,
             Verb::Head(a) => a.script.json,
+            Verb::Tail(a) => a.script.json,
+            Verb::Sample(a) => a.script.json,
+            Verb::Count(a) => a.script.json,
             Verb::Cat(a) => a.script.json,
             Verb::Take(a) => a.script.json,
             Verb::Sql(a) => a.script.json,
@@ -161,6 +182,9 @@ impl Verb {
             Verb::Inspect(a) => Some(a.reading.memory),
             Verb::Schema(a) => Some(a.reading.memory),
             Verb::Head(a) => Some(a.reading.memory),
+            Verb::Tail(a) => Some(a.reading.memory),
+            Verb::Sample(a) => Some(a.reading.memory),
+            Verb::Count(a) => Some(a.reading.memory),
             Verb::Cat(a) => Some(a.reading.memory),
             Verb::Take(a) => Some(a.reading.memory),
             Verb::Sql(a) => Some(a.reading.memory),
@@ -349,7 +373,7 @@ pub struct SchemaArgs {
     pub reading: ReadingArgs,
 }
 
-/// `head`.
+/// `head` and `tail`.
 #[derive(Args, Debug)]
 pub struct HeadArgs {
     /// File to read
@@ -363,6 +387,43 @@ pub struct HeadArgs {
     pub print: PrintArgs,
     #[command(flatten)]
     pub force: ForceArgs,
+    #[command(flatten)]
+    pub script: ScriptArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
+
+/// `sample`.
+#[derive(Args, Debug)]
+pub struct SampleArgs {
+    /// File to read
+    pub file: PathBuf,
+    /// Number of rows
+    #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 10)]
+    pub rows: u64,
+    /// Another seed gives other rows
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
+    #[command(flatten)]
+    pub print: PrintArgs,
+    #[command(flatten)]
+    pub force: ForceArgs,
+    #[command(flatten)]
+    pub script: ScriptArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
+
+/// `count`.
+#[derive(Args, Debug)]
+pub struct CountArgs {
+    /// File to read
+    pub file: PathBuf,
+    /// Count only matching rows, such as 'price >= 10 and sym = "BTC"'
+    #[arg(long = "where", value_name = "PREDICATE")]
+    pub condition: Option<String>,
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]

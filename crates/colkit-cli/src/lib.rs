@@ -108,6 +108,9 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Inspect(args) => verbs::inspect::run(args, io),
         Verb::Schema(args) => verbs::schema::run(args, io),
         Verb::Head(args) => verbs::cat::head(args, io),
+        Verb::Tail(args) => verbs::cat::tail(args, io),
+        Verb::Sample(args) => verbs::sample::run(args, io),
+        Verb::Count(args) => verbs::count::run(args, io),
         Verb::Cat(args) => verbs::cat::cat(args, io),
         Verb::Take(args) => verbs::take::run(args, io),
         #[cfg(feature = "sql")]

@@ -18,6 +18,7 @@ mod command {
     mod confined;
     mod converts;
     mod dialects;
+    mod ends;
     mod exchanges;
     mod fails;
     mod files;
@@ -27,6 +28,7 @@ mod command {
     mod limits;
     mod literals;
     mod memory;
+    mod odd_names;
     mod packs;
     mod prints;
     mod run;

@@ -1,4 +1,4 @@
-//! `cat` and `head`: print rows in file order.
+//! `cat`, `head` and `tail`: print rows in file order.
 
 use crate::args::{CatArgs, HeadArgs, PrintArgs};
 use crate::human::{bytes, parse_range, plural, share};
@@ -8,6 +8,7 @@ use crate::{Io, Outcome};
 use colkit::core::pool;
 use colkit::{OpenFile, Planned, Result, ScanBuilder};
 use std::io::Write;
+use std::ops::Range;
 
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
@@ -21,10 +22,19 @@ pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
 }
 
 pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
+    print_end(args, |row_count| 0..args.rows.min(row_count), io)
+}
+
+pub fn tail(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
+    print_end(args, |row_count| row_count.saturating_sub(args.rows)..row_count, io)
+}
+
+/// Prints the rows that `rows` says of so many.
+fn print_end(args: &HeadArgs, rows: impl Fn(u64) -> Range<u64>, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, args.script.json, io)?;
-    let scan = file.scan().rows(0..args.rows.min(file.row_count())).memory(args.reading.memory);
+    let scan = file.scan().rows(rows(file.row_count())).memory(args.reading.memory);
     let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
     print(Shown { file: &file, scan, condition: None, memory: args.reading.memory }, &printing, &args.print, io)
 }

@@ -4,11 +4,13 @@ mod bundle;
 pub mod cat;
 pub mod completions;
 pub mod convert;
+pub mod count;
 pub mod diff;
 pub mod formats;
 pub mod inspect;
 pub mod man;
 pub mod pack;
+pub mod sample;
 pub mod schema;
 #[cfg(feature = "sql")]
 pub mod sql;

@@ -1,11 +1,11 @@
 //! `take`: prints rows by number.
 
 use super::cat::explain_read;
-use crate::args::TakeArgs;
+use crate::args::{PrintArgs, TakeArgs};
 use crate::human::parse_range;
 use crate::rows::{RowOutput, RowSource};
 use crate::{Io, Outcome};
-use colkit::{Error, Result, TakeBuilder};
+use colkit::{ColumnName, Error, OpenFile, Result, TakeBuilder};
 use std::io::Write;
 
 /// More rows than anyone types; a range that says more is a scan.
@@ -16,14 +16,27 @@ pub fn run(args: &TakeArgs, io: &mut Io) -> Result<Outcome> {
     let columns = args.columns.names()?;
     let file = args.reading.open(&args.file, args.script.json, io)?;
     let rows = parse_rows(&args.rows, file.row_count()).map_err(|e| e.file(file.input().name()))?;
+    print(&file, rows, columns, &printing, &args.print, args.reading.memory, io)
+}
+
+/// Prints these rows of a file.
+pub fn print(
+    file: &OpenFile,
+    rows: Vec<u64>,
+    columns: Option<Vec<ColumnName>>,
+    printing: &RowOutput,
+    args: &PrintArgs,
+    memory: u64,
+    io: &mut Io,
+) -> Result<Outcome> {
     let batch = columns.into_iter().fold(file.take(rows), TakeBuilder::columns).batch()?;
-    let mut printer = printing.start(&batch.schema(), RowSource::file(&file), io, args.reading.memory)?;
+    let mut printer = printing.start(&batch.schema(), RowSource::file(file), io, memory)?;
     printer.write(&batch)?;
     for note in printer.finish()? {
         writeln!(io.stderr, "note: {note}")?;
     }
-    if args.print.explain {
-        explain_read(&file, io)?;
+    if args.explain {
+        explain_read(file, io)?;
     }
     Ok(Outcome::Success)
 }
