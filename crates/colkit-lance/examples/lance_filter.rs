@@ -79,8 +79,9 @@ fn below(i: usize, most: u64) -> i64 {
 fn made() -> Result<Vec<Case>> {
     let wide = |value: &dyn Fn(usize) -> i64| -> ArrayRef { Arc::new((0..ROWS).map(value).collect::<Int64Array>()) };
     let bits = wide(&|i| below(i, 1 << 17));
-    let bits_and_nulls: ArrayRef =
-        Arc::new((0..ROWS).map(|i| (random(i + 7) % 10 > 0).then(|| below(i, 1 << 17))).collect::<Int64Array>());
+    let bits_and_nulls: ArrayRef = Arc::new(
+        (0..ROWS).map(|i| (!random(i + 7).is_multiple_of(10)).then(|| below(i, 1 << 17))).collect::<Int64Array>(),
+    );
     let bits_32: ArrayRef =
         Arc::new((0..ROWS).map(|i| i32::try_from(below(i, 1 << 16)).unwrap_or(0)).collect::<Int32Array>());
     let bits_16: ArrayRef =
@@ -93,7 +94,8 @@ fn made() -> Result<Vec<Case>> {
         Arc::new(StringArray::from_iter_values((0..ROWS).map(|i| format!("text {}", random(i) % 1000))));
     let alone = [("dict-divisor", "100000000")];
     let runs = [("dict-divisor", "100000000"), ("compression", "fsst")];
-    let cases: [(&str, &str, &ArrayRef, &[(&str, &str)]); 12] = [
+    type Hints<'a> = &'a [(&'a str, &'a str)];
+    let cases: [(&str, &str, &ArrayRef, Hints); 12] = [
         ("17 bits of 64", "c < 2", &bits, &alone),
         ("17 bits of 64", "c between 70000 and 70001", &bits, &alone),
         ("17 bits of 64", "c in (1, 1000, 110000)", &bits, &alone),

@@ -161,7 +161,6 @@ mod tests {
         (values.iter().flat_map(|v| v.to_le_bytes()).collect(), lengths, all)
     }
 
-    #[expect(clippy::single_range_in_vec_init, reason = "a list of ranges")]
     fn ranges(count: usize) -> Vec<Vec<Range<usize>>> {
         vec![vec![0..count], vec![0..count - 1], vec![0..1, 5..6, 12..300, count - 2..count], vec![3..3]]
     }
