@@ -205,7 +205,7 @@ pub const ALL: &[Code] = &[
 
     code(Unsupported, "bad_reserved", "A field that must be zero in this version is not.", ""),
     code(Unsupported, "big_endian", "The file has its most significant bytes first.", ""),
-    code(Unsupported, "encrypted", "Parquet: the file is encrypted.", "Decrypt it with the program that wrote it."),
+    code(Unsupported, "encrypted", "Parquet: the file, or a column of it, is encrypted.", "Decrypt it with the program that wrote it."),
     code(Unsupported, "image_codec", "AT-1: an image codec that was never published.", "Restore it with the program that wrote it."),
     code(Unsupported, "message_kind", "Arrow IPC: a message of unknown kind.", ""),
     code(Unsupported, "no_query_engine", "The command was built without the query engine, and `colkit-sql` is not beside it.", "Build the command with the cargo feature `sql`."),

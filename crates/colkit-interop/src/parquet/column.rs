@@ -1,5 +1,6 @@
 //! Reading a column, or a few together: the push decoder of the parquet crate as a machine, row group after row group.
 
+use super::open::cannot_decrypt;
 use super::plan::chunk_range;
 use super::size::{Leaf, batch_rows};
 use super::thrift::check_pages;
@@ -41,6 +42,8 @@ pub(super) struct File {
     pub size: u64,
     /// Whether every page and its header have checksums.
     pub sealed: bool,
+    /// Whether the file says that some of its columns are encrypted.
+    pub encrypted: bool,
 }
 
 /// Gives the rows of the columns of a lane.
@@ -110,7 +113,10 @@ impl Columns {
             leaves.extend(chunk_range(chunk).map(|range| (range, Leaf { chunk, pieces: Vec::new() })));
         }
         for (range, bytes) in asked.iter().zip(got) {
-            let pages = check_pages(bytes, range.start, self.file.sealed).map_err(|e| e.part(self.part.clone()))?;
+            let pages = check_pages(bytes, range.start, self.file.sealed).map_err(|e| match self.file.encrypted {
+                true => cannot_decrypt("the column is encrypted", range.start).part(self.part.clone()),
+                false => e.part(self.part.clone()),
+            })?;
             let place = ByteRange::between(range.start, range.end);
             if let Some((_, leaf)) = leaves.iter_mut().find(|(chunk, _)| chunk.contains(place)) {
                 leaf.pieces.push((bytes.clone(), pages));

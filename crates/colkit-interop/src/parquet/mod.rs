@@ -57,6 +57,9 @@ pub struct Parquet {
 /// At the start and at the end of a file.
 const MAGIC: &[u8] = b"PAR1";
 
+/// The same, if the footer is encrypted.
+const ENCRYPTED_MAGIC: &[u8] = b"PARE";
+
 impl Format for Parquet {
     fn name(&self) -> &'static str {
         "parquet"
@@ -67,7 +70,8 @@ impl Format for Parquet {
     }
 
     fn sniff(&self, head: &[u8], tail: &[u8]) -> bool {
-        head.starts_with(MAGIC) || (head.is_empty() && tail.ends_with(MAGIC))
+        let is_magic = |bytes: Option<&[u8]>| matches!(bytes, Some(m) if m == MAGIC || m == ENCRYPTED_MAGIC);
+        is_magic(head.get(..4)) || (head.is_empty() && is_magic(tail.last_chunk::<4>().map(|m| m.as_slice())))
     }
 
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {

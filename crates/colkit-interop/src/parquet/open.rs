@@ -8,12 +8,12 @@
 //! Every chunk and every page must lie between the first magic and the footer. A page index that does not fit the
 //! file, or its checksum, is not used, and `verify` says so.
 
-use super::MAGIC;
 use super::checksums::Seal;
 use super::plan::chunk_range;
 use super::table::ParquetTable;
-use super::thrift::{COLUMN_INDEX, OFFSET_INDEX, check, damaged};
+use super::thrift::{COLUMN_INDEX, FOOTER, OFFSET_INDEX, check, damaged, has_field};
 use super::types::Readers;
+use super::{ENCRYPTED_MAGIC, MAGIC};
 use crate::decoder_panics::guarded;
 use crate::footer::FooterLayout;
 use ::parquet::DecodeResult;
@@ -31,13 +31,14 @@ pub(super) fn open(size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
     coroutine(move |io| async move {
         let ending = FooterLayout { size, head: MAGIC.len() as u64, magic: MAGIC };
         let tail = ending.read(&io).await?;
-        if tail.ends_with(b"PARE") {
-            return Err(Error::unsupported("encrypted", "the footer is encrypted").at(ending.range().start()));
+        if tail.ends_with(ENCRYPTED_MAGIC) {
+            return Err(cannot_decrypt("the footer is encrypted", ending.range().start()));
         }
         let footer = ending.footer(&tail, &limits)?;
         let bytes = io.read_one(footer).await?;
         let seal = Seal::read(&bytes, &tail, footer)?;
         let mut metadata = read_footer(&bytes, footer, &limits)?;
+        let encrypted = has_field(&bytes, FOOTER, ENCRYPTION_ALGORITHM);
         let mut findings = Vec::new();
         if let Some(range) = page_index(&metadata, footer.start(), &limits) {
             // A checksum covers all of the index.
@@ -51,9 +52,17 @@ pub(super) fn open(size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
             }
         }
         let readers = Readers::new(metadata, seal.is_some())?;
-        let table: Arc<dyn Table> = Arc::new(ParquetTable::new(readers, size, footer, seal, findings));
+        let table: Arc<dyn Table> = Arc::new(ParquetTable::new(readers, size, footer, seal, encrypted, findings));
         Ok(table)
     })
+}
+
+/// The field of a footer that says how columns are encrypted, if some are.
+const ENCRYPTION_ALGORITHM: i16 = 8;
+
+/// The error for what cannot be read without a key.
+pub(super) fn cannot_decrypt(what: &str, at: u64) -> Error {
+    Error::unsupported("encrypted", what).at(at).hint("decrypt the file with the program that wrote it")
 }
 
 fn read_footer(bytes: &[u8], range: ByteRange, limits: &Limits) -> Result<ParquetMetaData> {

@@ -63,7 +63,14 @@ fn in_lanes(mut chosen: Vec<Chosen>) -> Vec<Vec<Chosen>> {
 }
 
 impl ParquetTable {
-    pub fn new(readers: Readers, size: u64, footer: ByteRange, seal: Option<Seal>, findings: Vec<Finding>) -> Self {
+    pub fn new(
+        readers: Readers,
+        size: u64,
+        footer: ByteRange,
+        seal: Option<Seal>,
+        encrypted: bool,
+        findings: Vec<Finding>,
+    ) -> Self {
         let schema = readers.plain.schema().clone();
         let mut starts = vec![0];
         for group in readers.plain.metadata().row_groups() {
@@ -71,7 +78,7 @@ impl ParquetTable {
             starts.push(starts.last().copied().unwrap_or(0) + rows);
         }
         let leaves = leaves_by_column(readers.plain.metadata(), schema.fields().len());
-        let file = File { readers, size, sealed: seal.is_some() };
+        let file = File { readers, size, sealed: seal.is_some(), encrypted };
         ParquetTable { file, schema, size, footer, seal, findings, starts, leaves }
     }
 

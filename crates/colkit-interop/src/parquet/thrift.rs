@@ -168,6 +168,20 @@ pub(super) fn check(bytes: &[u8], fields: Fields) -> Result<()> {
     Walk { bytes }.fields(fields, UNKNOWN_LEVELS).ok_or_else(|| damaged("a structure"))
 }
 
+/// Whether a structure has this field.
+pub(super) fn has_field(bytes: &[u8], fields: Fields, wanted: i16) -> bool {
+    let (mut walk, mut last) = (Walk { bytes }, 0);
+    while let Some(Some((number, kind))) = walk.field(&mut last) {
+        if number == wanted {
+            return true;
+        }
+        if walk.value(number, kind, fields, UNKNOWN_LEVELS).is_none() {
+            break;
+        }
+    }
+    false
+}
+
 /// What the header of a page says. Numbers are claims; those below zero are 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PageHead {
