@@ -46,6 +46,7 @@ interop: $(VENV)/ready $(VENV)-lance4/ready $(VENV)-lance14/ready
 	for v in 4 14; do for way in read write; do \
 	  $(VENV)-lance$$v/bin/python $(LANCE)/lance_$$way.py $(TARGET)/debug/examples/lance_$$way --files 25 || exit 1; \
 	done; done
+	for v in 4 14; do $(VENV)-lance$$v/bin/python tests/interop/dataset.py $(TARGET)/debug/colkit || exit 1; done
 	oracle/at1/run.sh
 	oracle/at1/packs.sh
 

@@ -13,10 +13,10 @@ none 56
 text 58
 plain 59
 arrow-ipc 65
-lance 71
+lance 75
 parquet 75
 at1 67
-lance,fs,threads,zstd 79
+lance,fs,threads,zstd 82
 '
 # What no program needs that only reads files.
 unwanted='^(async-.*|datafusion.*|hyper|object_store|reqwest|rustls|tokio) '

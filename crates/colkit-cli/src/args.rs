@@ -6,11 +6,13 @@ use colkit::{DateFormat, TextEncoding};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+mod dataset;
 mod lance;
 mod limits;
 mod pack;
 mod sql;
 
+pub use dataset::{BasePathArgs, DatasetArgs, RowIdArgs, VersionsArgs};
 pub use lance::LanceArgs;
 pub use limits::LimitArgs;
 pub use pack::{PackArgs, UnpackArgs};
@@ -18,7 +20,8 @@ pub use sql::SqlArgs;
 
 const EXIT_CODES: &str = "\
 The format is detected from the content, also of files compressed with gzip, zstd, xz or bzip2.
-FILE may be a path, a URL (s3://, gs://, az://, https://), or - for stdin or stdout.
+FILE may be a path, a URL (s3://, gs://, az://, https://), a Lance dataset (a directory; trips.lance@3
+is its version 3), or - for stdin or stdout.
 Exit codes: 0 success; 1 failure, invalid file or differences found; 2 usage error;
 70 a bug in colkit.
 Colour and progress are shown only on a terminal; set NO_COLOR to disable colour.";
@@ -86,7 +89,8 @@ names in `backticks`. JSON cannot represent NaN or infinity; both are printed as
     /// Print rows by number, in the order given (random access)
     #[command(after_help = "Examples:
   colkit take trades.cff --rows 5,17,3
-  colkit take trades.cff --rows 100..105,7 --columns price")]
+  colkit take trades.cff --rows 100..105,7 --columns price
+  colkit take trips.lance --row-ids 4294967296,7")]
     Take(TakeArgs),
     /// Query files of any format with SQL; without a query, start an interactive shell
     #[command(after_help = sql::SQL_HELP)]
@@ -125,10 +129,14 @@ are reported as warnings.")]
     #[command(after_help = "Examples:
   colkit diff trades.csv trades.cff
   colkit diff --columns sym,price old.gppcol new.gppcol
+  colkit diff trips.lance --at 3 --at 7
 
 Types must match exactly; text formats such as CSV are parsed as the types of the other file.
 Floating-point values are compared bit by bit: NaN equals NaN, and 0.0 differs from -0.0.")]
     Diff(DiffArgs),
+    /// List the versions of a Lance dataset
+    #[command(after_help = dataset::VERSIONS_HELP)]
+    Versions(VersionsArgs),
     /// List the supported formats
     #[command(after_help = "Examples:
   colkit formats
@@ -170,6 +178,7 @@ impl Verb {
             Verb::Unpack(a) => a.script.json,
             Verb::Verify(a) => a.script.json,
             Verb::Diff(a) => a.script.json,
+            Verb::Versions(a) => a.script.json,
             Verb::Formats(a) => a.script.json,
             Verb::Tour(a) => a.script.json,
             Verb::Completions(_) | Verb::Man(_) => false,
@@ -193,7 +202,7 @@ impl Verb {
             Verb::Unpack(a) => Some(a.memory),
             Verb::Verify(a) => Some(a.reading.memory),
             Verb::Diff(a) => Some(a.reading.memory),
-            Verb::Formats(_) | Verb::Tour(_) | Verb::Completions(_) | Verb::Man(_) => None,
+            Verb::Versions(_) | Verb::Formats(_) | Verb::Tour(_) | Verb::Completions(_) | Verb::Man(_) => None,
         }
     }
 }
@@ -359,6 +368,8 @@ pub struct InspectArgs {
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]
+    pub dataset: DatasetArgs,
+    #[command(flatten)]
     pub reading: ReadingArgs,
 }
 
@@ -369,6 +380,10 @@ pub struct SchemaArgs {
     pub file: PathBuf,
     #[command(flatten)]
     pub script: ScriptArgs,
+    #[command(flatten)]
+    pub dataset: DatasetArgs,
+    #[command(flatten)]
+    pub ids: RowIdArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
 }
@@ -389,6 +404,10 @@ pub struct HeadArgs {
     pub force: ForceArgs,
     #[command(flatten)]
     pub script: ScriptArgs,
+    #[command(flatten)]
+    pub dataset: DatasetArgs,
+    #[command(flatten)]
+    pub ids: RowIdArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
 }
@@ -413,6 +432,10 @@ pub struct SampleArgs {
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]
+    pub dataset: DatasetArgs,
+    #[command(flatten)]
+    pub ids: RowIdArgs,
+    #[command(flatten)]
     pub reading: ReadingArgs,
 }
 
@@ -426,6 +449,8 @@ pub struct CountArgs {
     pub condition: Option<String>,
     #[command(flatten)]
     pub script: ScriptArgs,
+    #[command(flatten)]
+    pub dataset: DatasetArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
 }
@@ -450,6 +475,10 @@ pub struct CatArgs {
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]
+    pub dataset: DatasetArgs,
+    #[command(flatten)]
+    pub ids: RowIdArgs,
+    #[command(flatten)]
     pub reading: ReadingArgs,
 }
 
@@ -459,8 +488,11 @@ pub struct TakeArgs {
     /// File to read
     pub file: PathBuf,
     /// Zero-based row numbers and ranges, such as 5,17,3 or 100..105,7
-    #[arg(long, value_name = "ROWS")]
-    pub rows: String,
+    #[arg(long, value_name = "ROWS", required_unless_present = "row_ids")]
+    pub rows: Option<String>,
+    /// Lance datasets: ids of rows (_rowid), such as 5,17,3; ids that no row has are left out
+    #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with = "rows")]
+    pub row_ids: Vec<u64>,
     #[command(flatten)]
     pub columns: ColumnArgs,
     #[command(flatten)]
@@ -469,6 +501,10 @@ pub struct TakeArgs {
     pub force: ForceArgs,
     #[command(flatten)]
     pub script: ScriptArgs,
+    #[command(flatten)]
+    pub dataset: DatasetArgs,
+    #[command(flatten)]
+    pub ids: RowIdArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
 }
@@ -511,6 +547,10 @@ pub struct ConvertArgs {
     pub force: ForceArgs,
     #[command(flatten)]
     pub script: ScriptArgs,
+    #[command(flatten)]
+    pub dataset: DatasetArgs,
+    #[command(flatten)]
+    pub ids: RowIdArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
 }
@@ -574,6 +614,8 @@ pub struct VerifyArgs {
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]
+    pub dataset: DatasetArgs,
+    #[command(flatten)]
     pub reading: ReadingArgs,
 }
 
@@ -583,9 +625,14 @@ pub struct DiffArgs {
     /// Left file
     #[arg(value_name = "A")]
     pub left: PathBuf,
-    /// Right file
-    #[arg(value_name = "B")]
-    pub right: PathBuf,
+    /// Right file; may be left out to compare two versions of a dataset
+    #[arg(value_name = "B", required_unless_present = "at")]
+    pub right: Option<PathBuf>,
+    /// Lance datasets: version of the left file, then that of the right one: a number, tag, branch or time
+    #[arg(long, value_name = "VERSION")]
+    pub at: Vec<String>,
+    #[command(flatten)]
+    pub places: BasePathArgs,
     #[command(flatten)]
     pub columns: ColumnArgs,
     /// Match rows by these columns (comma-separated) instead of by position

@@ -122,6 +122,7 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Unpack(args) => verbs::unpack::run(args, io),
         Verb::Verify(args) => verbs::verify::run(args, io),
         Verb::Diff(args) => verbs::diff::run(args, io),
+        Verb::Versions(args) => verbs::versions::run(args, io),
         Verb::Formats(args) => verbs::formats::run(args, io),
         Verb::Tour(args) => verbs::tour::run(args, io),
         Verb::Completions(args) => verbs::completions::run(args, io),

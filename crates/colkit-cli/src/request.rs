@@ -1,10 +1,10 @@
 //! Resolves arguments: opens inputs, looks up formats and columns, rejects conflicts.
 
 use crate::Io;
-use crate::args::{ColumnArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, TypesArg, YesNo};
+use crate::args::{ColumnArgs, DatasetArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, RowIdArgs, TypesArg, YesNo};
 use colkit::{
-    ColumnName, Error, Existing, Inference, Input, Nulls, NumberSpelling, OpenFile, OpenOptions, Result, Spelling,
-    TextOptions, Types,
+    ColumnName, DatasetOptions, Error, Existing, Inference, Input, Nulls, NumberSpelling, OpenFile, OpenOptions,
+    Result, Spelling, TextOptions, Types,
 };
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -67,13 +67,39 @@ impl ReadingArgs {
     }
 
     /// Opens one file. What was found out about a text is said, unless messages are JSON.
-    pub fn open(&self, file: &Path, json: bool, io: &mut Io) -> Result<OpenFile> {
-        let opened = self.open_options()?.open_input(&input(file, io)?)?;
+    pub fn open(
+        &self,
+        file: &Path,
+        dataset: &DatasetArgs,
+        ids: RowIdArgs,
+        json: bool,
+        io: &mut Io,
+    ) -> Result<OpenFile> {
+        let options = self.open_options()?.with_row_ids(ids.with_row_id);
+        let opened = options.open_input(&input(file, dataset, io)?)?;
+        ids.check(opened.input())?;
         if let Some(found) = opened.found().filter(|_| !json) {
             let label = io.stderr.yellow("note:");
             writeln!(io.stderr, "{label} {}: read with {found}", opened.input().name())?;
         }
         Ok(opened)
+    }
+}
+
+impl RowIdArgs {
+    /// Only rows of datasets have ids.
+    pub fn check(self, input: &Input) -> Result<()> {
+        if self.with_row_id && !input.objects().are_there() {
+            return Err(Error::request("option_of_another_format", "only rows of datasets have ids").file(input.name()));
+        }
+        Ok(())
+    }
+}
+
+impl DatasetArgs {
+    /// Which version is read.
+    pub fn options(&self) -> DatasetOptions {
+        DatasetOptions { at: self.at.clone(), moved: self.places.moved.clone() }
     }
 }
 
@@ -83,8 +109,8 @@ pub fn is_stream(file: &Path) -> bool {
 }
 
 /// The file of this name, or standard input for `-`.
-pub fn input(file: &Path, io: &mut Io) -> Result<Input> {
-    if is_stream(file) { Input::spooled(STDIN_NAME, &mut io.stdin) } else { Input::path(file) }
+pub fn input(file: &Path, dataset: &DatasetArgs, io: &mut Io) -> Result<Input> {
+    if is_stream(file) { Input::spooled(STDIN_NAME, &mut io.stdin) } else { Input::path_with(file, &dataset.options()) }
 }
 
 /// The paths and URLs that are read.
@@ -93,14 +119,14 @@ pub fn places(inputs: &[Input]) -> impl Iterator<Item = &Path> {
 }
 
 /// Several inputs, of which at most one is standard input.
-pub fn inputs<'a>(files: impl IntoIterator<Item = &'a PathBuf>, io: &mut Io) -> Result<Vec<Input>> {
+pub fn inputs<'a>(files: impl IntoIterator<Item = (&'a PathBuf, &'a DatasetArgs)>, io: &mut Io) -> Result<Vec<Input>> {
     let mut from_stdin = false;
     let mut inputs = Vec::new();
-    for file in files {
+    for (file, dataset) in files {
         if is_stream(file) && std::mem::replace(&mut from_stdin, true) {
             return Err(Error::request("stdin_twice", "standard input can be read only once"));
         }
-        inputs.push(input(file, io)?);
+        inputs.push(input(file, dataset, io)?);
     }
     Ok(inputs)
 }

@@ -17,6 +17,7 @@ mod command {
     mod compressed;
     mod confined;
     mod converts;
+    mod datasets;
     mod dialects;
     mod ends;
     mod exchanges;

@@ -61,6 +61,11 @@ impl TableFile {
         self.table.row_count()
     }
 
+    /// Bytes of everything that the table is made of.
+    pub fn bytes(&self) -> u64 {
+        self.table.bytes().unwrap_or_else(|| self.source.size())
+    }
+
     /// Reads batches in row order, on all threads, within the limits that the file was opened with.
     pub fn scan(&self, scan: &Scan) -> Result<Batches> {
         let limits = &self.limits;
@@ -69,7 +74,7 @@ impl TableFile {
             batch_rows: scan.batch_rows.min(limits.batch_rows),
             ..scan.clone()
         };
-        let most = limits.output_of(self.source.size());
+        let most = limits.output_of(self.bytes());
         blocking::scan(self.table.clone(), self.source.clone(), &scan, self.threads, most)
     }
 

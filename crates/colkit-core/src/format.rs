@@ -1,6 +1,6 @@
 //! A file format: how to detect, open and write it.
 
-use crate::{Boxed, Error, Limits, Result, Sink, Table};
+use crate::{Boxed, Error, Limits, Objects, Result, Sink, Table};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
@@ -15,11 +15,21 @@ pub struct ReadOptions {
     pub prefetch: u64,
     /// Whether what is read is compared with the checksums that the file carries, where comparing can be left out.
     pub checksums: bool,
+    /// The objects beside the file, for tables that are made of several.
+    pub objects: Objects,
+    /// Whether the ids and addresses of rows are columns too, where a table has such things.
+    pub row_ids: bool,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        ReadOptions { limits: Limits::default(), prefetch: 0, checksums: true }
+        ReadOptions {
+            limits: Limits::default(),
+            prefetch: 0,
+            checksums: true,
+            objects: Objects::default(),
+            row_ids: false,
+        }
     }
 }
 

@@ -29,6 +29,7 @@ mod limits;
 mod machine;
 pub mod memory;
 mod names;
+mod objects;
 #[cfg(feature = "fs")]
 mod output_path;
 #[cfg(feature = "fs")]
@@ -64,6 +65,7 @@ pub use layout::{ColumnRegions, Layout, Region, RegionKind};
 pub use limits::Limits;
 pub use machine::{BatchMachine, Boxed, Machine, Step, ready};
 pub use names::{ColumnNames, column_index, first_repeated, make_unique, unique_names};
+pub use objects::{Object, ObjectPart, Objects};
 #[cfg(feature = "fs")]
 pub use output_path::already_exists;
 pub use predicate::{BoundPredicate, Comparison, Literal, Op, Predicate, ZoneMap};
@@ -74,11 +76,11 @@ pub use selection::Selection;
 #[cfg(feature = "fs")]
 pub use sink::FileSink;
 pub use sink::{Existing, MemorySink, Sink, StreamSink};
-#[cfg(feature = "fs")]
-pub use source::FileSource;
 #[cfg(feature = "mmap")]
 pub use source::MappedSource;
 pub use source::{Counting, ReadCount, Source};
+#[cfg(feature = "fs")]
+pub use source::{FileSource, FolderSource};
 pub use table::{
     Checksums, ColumnRef, ColumnStatistics, Finding, Lane, LateMaterialization, Projection, RowFilter, Scan, Split,
     Table, Verified,

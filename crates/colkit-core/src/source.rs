@@ -2,6 +2,8 @@
 
 #[cfg(feature = "fs")]
 mod file;
+#[cfg(feature = "fs")]
+mod folder;
 #[cfg(feature = "mmap")]
 mod mapped;
 #[cfg(feature = "fs")]
@@ -9,6 +11,10 @@ mod sparse;
 
 #[cfg(feature = "fs")]
 pub use file::FileSource;
+#[cfg(feature = "fs")]
+pub use folder::FolderSource;
+#[cfg(feature = "object-store")]
+pub(crate) use folder::elsewhere;
 #[cfg(feature = "mmap")]
 pub use mapped::MappedSource;
 

@@ -297,6 +297,11 @@ pub trait Table: Send + Sync {
     /// The number of rows.
     fn row_count(&self) -> u64;
 
+    /// Bytes of all objects that the table is made of, if they are more than the file that was opened.
+    fn bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Facts about the format and this file, for people: version, codec, settings.
     fn properties(&self) -> Vec<(&'static str, String)> {
         Vec::new()

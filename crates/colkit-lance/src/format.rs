@@ -1,7 +1,8 @@
-//! Lance as a format: recognising and opening files.
+//! Lance as a format: recognising and opening files, and datasets by their manifests.
 
 use crate::container::{Container, MAGIC, Version};
 use crate::coroutine::{Io, coroutine};
+use crate::dataset::Dataset;
 use crate::encoding::Registry;
 use crate::extensions;
 use crate::read::LanceFile;
@@ -48,6 +49,11 @@ impl Lance {
         let (registry, options) = (self.registry.clone(), options.clone());
         coroutine(move |io| async move { Ok(Arc::new(LanceTable::new(open(&io, size, registry, options).await?))) })
     }
+}
+
+/// Opens a file of `size` bytes.
+pub(crate) fn open_file(size: u64, registry: Arc<Registry>, options: ReadOptions) -> Boxed<LanceFile> {
+    coroutine(move |io| async move { open(&io, size, registry, options).await })
 }
 
 async fn open(io: &Io, size: u64, registry: Arc<Registry>, options: ReadOptions) -> Result<LanceFile> {
@@ -107,7 +113,11 @@ impl Format for Lance {
     fn open(&self, size: u64, options: &ReadOptions) -> Boxed<Arc<dyn Table>> {
         let (registry, options) = (self.registry.clone(), options.clone());
         coroutine(move |io| async move {
-            let table: Arc<dyn Table> = Arc::new(LanceTable::new(open(&io, size, registry, options).await?));
+            // Beside a manifest there are the files that it names.
+            let table: Arc<dyn Table> = match options.objects.are_there() {
+                true => Arc::new(Dataset::open(&io, size, registry, options).await?),
+                false => Arc::new(LanceTable::new(open(&io, size, registry, options).await?)),
+            };
             Ok(table)
         })
     }

@@ -9,15 +9,17 @@ use colkit_core::{BoundPredicate, ByteRange, Literal, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-/// The rows among these that cannot be ruled out, as ranges in order.
+/// The rows among these that cannot be ruled out, as ranges in order. `column_of` finds the file's own column for one that the
+/// predicate names.
 pub(crate) async fn may_match(
     file: &LanceFile,
     io: &Io,
     predicate: &BoundPredicate,
     rows: Range<u64>,
+    column_of: &(dyn Fn(usize) -> Option<usize> + Sync),
 ) -> Result<Vec<Range<u64>>> {
     let Some(stated) = file.zones(io).await? else { return Ok(vec![rows]) };
-    let known = |column: usize| file.zone_map(&stated, column);
+    let known = |column: usize| file.zone_map(&stated, column_of(column)?);
     if !predicate.columns().into_iter().any(|column| known(column).is_some()) {
         // Nothing tells one zone from another, and a file may claim any number of them.
         let may = predicate.prune(1, &|_| None).value(0);
@@ -29,7 +31,9 @@ pub(crate) async fn may_match(
     let map = |column: usize| known(column)?.slice(zones.clone());
     let mut kept = predicate.prune(zones.len(), &map);
     let left: Vec<usize> = kept.set_indices().map(|zone| zones.start + zone).collect();
-    let absent = absent(file, io, &stated, &bloom::looked_for(predicate), &left).await?;
+    let looked_for = bloom::looked_for(predicate).into_iter();
+    let looked_for = looked_for.filter_map(|(column, hashes)| Some(((column, column_of(column)?), hashes))).collect();
+    let absent = absent(file, io, &stated, &looked_for, &left).await?;
     if !absent.is_empty() {
         let may_hold = |column: usize, literal: &Literal| {
             let without = absent.get(&(column, bloom::hash_of(literal)?))?;
@@ -53,17 +57,18 @@ struct FilterQuery<'a> {
 /// A column, and the hash of one of its values.
 type Hashed = (usize, u64);
 
-/// The values that certainly do not occur in some of these zones, by their bloom filters, and which zones these are.
+/// The values that certainly do not occur in some of these zones, by their bloom filters, and which zones these are. Columns
+/// are told by their place in the predicate's table and in the file.
 async fn absent(
     file: &LanceFile,
     io: &Io,
     zones: &Zones,
-    looked_for: &BTreeMap<usize, Vec<u64>>,
+    looked_for: &BTreeMap<(usize, usize), Vec<u64>>,
     among: &[usize],
 ) -> Result<HashMap<Hashed, HashSet<usize>>> {
     let mut asks = Vec::new();
-    for (column, hashes) in looked_for {
-        let Some(filters) = file.filter_ranges(zones, *column)? else { continue };
+    for ((column, own), hashes) in looked_for {
+        let Some(filters) = file.filter_ranges(zones, *own)? else { continue };
         for zone in among {
             let Some(filter) = filters.get(*zone).copied() else { continue };
             let ask = |range, hashes| FilterQuery { column: *column, zone: *zone, range, hashes };

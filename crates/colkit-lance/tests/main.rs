@@ -13,6 +13,7 @@
 )]
 
 mod conditions;
+mod datasets;
 mod extensions;
 mod golden;
 mod handmade;

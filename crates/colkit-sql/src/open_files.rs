@@ -139,7 +139,7 @@ impl OpenFiles {
             table: file.table().clone(),
             bytes: file.bytes().clone(),
             is_text,
-            most: file.limits().output_of(file.bytes().size()),
+            most: file.limits().output_of(file.table().bytes().unwrap_or_else(|| file.bytes().size())),
             memory: file.limits().memory,
             planning: tokio::sync::Mutex::default(),
         }))

@@ -5,14 +5,15 @@ use crate::open_files::OpenFiles;
 use crate::opener::Opener;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::datasource::physical_plan::{FileOpener, FileScanConfig, FileSource};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileGroupPartitioner, FileOpener, FileScanConfig, FileSource};
 use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::Result;
 use datafusion::physical_expr::expressions::DynamicFilterTracking;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::utils::collect_columns;
-use datafusion::physical_expr::{PhysicalExpr, conjunction};
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr, conjunction};
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
@@ -102,6 +103,32 @@ impl FileSource for ColkitSource {
 
     fn file_type(&self) -> &str {
         self.format.unwrap_or("colkit")
+    }
+
+    /// Divides files if the table is large, which a manifest is not: it stands for the files that it names.
+    fn repartitioned(
+        &self,
+        target_partitions: usize,
+        least_bytes: usize,
+        output_ordering: Option<LexOrdering>,
+        config: &FileScanConfig,
+    ) -> Result<Option<FileScanConfig>> {
+        let bytes = |file: &PartitionedFile| {
+            let stated = file.statistics.as_ref().and_then(|s| s.total_byte_size.get_value().copied());
+            stated.unwrap_or_else(|| usize::try_from(file.object_meta.size).unwrap_or(usize::MAX))
+        };
+        let files = config.file_groups.iter().flat_map(|group| group.iter());
+        let is_large = files.map(bytes).fold(0, usize::saturating_add) >= least_bytes;
+        let groups = FileGroupPartitioner::new()
+            .with_target_partitions(target_partitions)
+            .with_repartition_file_min_size(if is_large { 0 } else { least_bytes })
+            .with_preserve_order_within_groups(output_ordering.is_some())
+            .repartition_file_groups(&config.file_groups);
+        Ok(groups.map(|groups| {
+            let mut config = config.clone();
+            config.file_groups = groups;
+            config
+        }))
     }
 
     fn fmt_extra(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {

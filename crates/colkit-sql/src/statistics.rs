@@ -12,6 +12,7 @@ use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 pub(crate) fn of(open: &OpenTable, size: u64, schema: &Schema) -> Statistics {
     let own = with_views(&open.table.schema());
     let known = open.table.statistics();
+    let size = open.table.bytes().unwrap_or(size);
     let rows = usize::try_from(open.table.row_count()).unwrap_or(usize::MAX);
     let column = |field: &arrow::datatypes::FieldRef| {
         let mut column = ColumnStatistics::new_unknown();

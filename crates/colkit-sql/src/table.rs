@@ -14,6 +14,7 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
+use object_store::{ObjectMeta, ObjectStore};
 use std::sync::Arc;
 
 /// A table of files in colkit's formats.
@@ -41,23 +42,24 @@ impl ColkitTable {
     }
 
     /// The table of the files that `name` stands for: a path, a pattern such as `part-*.csv`, a folder, or a URL of any of
-    /// these. Files are recognised by their content.
+    /// these. Files are recognised by their content. A dataset is read through the manifest of its version.
     pub(crate) async fn open(name: &str, format: ColkitFormat, state: &SessionState) -> Result<Self> {
         let not_found = |what: String| external(colkit::Error::io("not_found", what).file(name));
-        let url = location(name)?;
+        let is_url = name.contains("://");
+        let dataset = || colkit::dataset_manifest(name).map_err(external);
+        // What is an object need not be looked for as a dataset.
+        let manifest = if is_url && !name.ends_with('/') { None } else { dataset()? };
+        let mut url = location(manifest.as_deref().unwrap_or(name))?;
         let store = state.runtime_env().object_store(&url)?;
-        let mut files = url.list_all_files(state, store.as_ref(), "").await?;
-        // Hidden files and notes such as _SUCCESS are nobody's rows.
-        let hidden = |path: &object_store::path::Path| path.filename().is_some_and(|n| n.starts_with(['.', '_']));
-        let mut found = Vec::new();
-        while let Some(file) = files.try_next().await? {
-            if found.len() as u64 > MOST_FILES {
-                let limit = colkit::Error::limit("the list of files", "more", MOST_FILES);
-                return Err(external(limit.file(name).hint("name fewer files")));
-            }
-            if file.size > 0 && (!url.is_collection() || !hidden(&file.location)) {
-                found.push(file);
-            }
+        let mut found = list(&url, state, store.as_ref(), name).await?;
+        let is_object = found.first().is_some_and(|f| f.location == *url.prefix());
+        if is_url
+            && !url.is_collection()
+            && !is_object
+            && let Some(manifest) = dataset()?
+        {
+            url = location(&manifest)?;
+            found = list(&url, state, store.as_ref(), name).await?;
         }
         // Listings come in any order; tables have their columns in one.
         found.sort_by(|a, b| a.location.cmp(&b.location));
@@ -70,7 +72,7 @@ impl ColkitTable {
             (true, Some(extension)) => format!(".{extension}"),
             _ => String::new(),
         };
-        let kind = |f: &object_store::ObjectMeta| f.location.as_ref().ends_with(&extension);
+        let kind = |f: &ObjectMeta| f.location.as_ref().ends_with(&extension);
         let objects: Vec<_> = found.into_iter().filter(kind).collect();
         let options = ListingOptions::new(Arc::new(format)).with_file_extension(extension);
         let options = if url.is_collection() { with_partitions(options, state, &url).await } else { options };
@@ -78,6 +80,29 @@ impl ColkitTable {
         let config = ListingTableConfig::new(url.clone()).with_listing_options(options).with_schema(schema);
         Ok(Self::new(Arc::new(ListingTable::try_new(config)?), name.to_owned()))
     }
+}
+
+/// The files that a place stands for.
+async fn list(
+    url: &ListingTableUrl,
+    state: &SessionState,
+    store: &dyn ObjectStore,
+    name: &str,
+) -> Result<Vec<ObjectMeta>> {
+    let mut files = url.list_all_files(state, store, "").await?;
+    // Hidden files and notes such as _SUCCESS are nobody's rows.
+    let hidden = |path: &object_store::path::Path| path.filename().is_some_and(|n| n.starts_with(['.', '_']));
+    let mut found = Vec::new();
+    while let Some(file) = files.try_next().await? {
+        if found.len() as u64 > MOST_FILES {
+            let limit = colkit::Error::limit("the list of files", "more", MOST_FILES);
+            return Err(external(limit.file(name).hint("name fewer files")));
+        }
+        if file.size > 0 && (!url.is_collection() || !hidden(&file.location)) {
+            found.push(file);
+        }
+    }
+    Ok(found)
 }
 
 /// Files of one table at most. A store could name new ones for ever.

@@ -22,6 +22,7 @@ mod upload;
 
 pub use counted::StoreCount;
 pub use object::ObjectSource;
+pub use object_store::path::Path as ObjectPath;
 pub use object_store::{ObjectMeta, ObjectStore};
 pub use stores::{Location, Stores, is_url};
 pub use upload::UploadSink;

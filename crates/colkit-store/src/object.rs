@@ -3,7 +3,7 @@
 use crate::{Location, wait};
 use bytes::Bytes;
 use colkit_core::drive::store::Remote;
-use colkit_core::{ByteRange, Error, Result, Source};
+use colkit_core::{ByteRange, Error, Objects, Result, Source};
 
 /// An object, read by range requests.
 pub struct ObjectSource {
@@ -17,6 +17,12 @@ impl ObjectSource {
         let name = location.url.to_string();
         let object = wait(location.head())??;
         Ok(ObjectSource { remote: Remote::new(location.store.clone(), &object), name })
+    }
+
+    /// The object called `name` in a folder, with the objects beside it that its table is made of.
+    pub fn open_with(folder: &Location, name: &str, objects: Objects) -> Result<Self> {
+        let opened = Self::open(&folder.inside(name)?)?;
+        Ok(ObjectSource { remote: opened.remote.with_objects(objects, folder.path.clone()), ..opened })
     }
 }
 

@@ -42,6 +42,22 @@ impl Location {
         let head = object_store::ObjectStoreExt::head(self.store.as_ref(), &self.path).await;
         head.map_err(|e| failed(self.url.as_str(), e))
     }
+
+    /// The place of this name below it.
+    pub fn inside(&self, name: &str) -> Result<Location> {
+        let joined = format!("{}/{name}", self.path.as_ref().trim_end_matches('/'));
+        let path = Path::parse(joined).map_err(|e| failed(self.url.as_str(), e.into()))?;
+        let mut url = self.url.clone();
+        url.set_path(&format!("{}/{name}", self.url.path().trim_end_matches('/')));
+        Ok(Location { url, store: self.store.clone(), path })
+    }
+
+    /// The names of the objects right below it; none if there are no such objects.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let listed = crate::wait(self.store.list_with_delimiter(Some(&self.path)))?;
+        let listed = listed.map_err(|e| failed(self.url.as_str(), e))?;
+        Ok(listed.objects.iter().filter_map(|object| object.location.filename().map(ToOwned::to_owned)).collect())
+    }
 }
 
 /// Whether this is a URL of an object store rather than a path. `c:\x` and `a:b` are paths.

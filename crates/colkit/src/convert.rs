@@ -216,7 +216,7 @@ impl Prepared {
             current: None,
             summary: ConversionSummary {
                 columns: self.schema.fields().len(),
-                input_bytes: self.files.iter().map(|f| f.input().stored_size()).sum(),
+                input_bytes: self.files.iter().map(OpenFile::stored_bytes).sum(),
                 notes: self.notes.clone(),
                 ..ConversionSummary::default()
             },

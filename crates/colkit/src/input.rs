@@ -1,11 +1,11 @@
-//! Where a table is read from: a file, a stream that was spooled, or bytes in memory; with its name and a count of
+//! Where a table is read from: a file, a dataset, a stream that was spooled, or bytes in memory; with its name and a count of
 //! what was read of it.
 
 use crate::compressed::{Compression, decompressed};
 #[cfg(feature = "fs")]
 use crate::place::Place;
 use bytes::{Bytes, BytesMut};
-use colkit_core::{ByteRange, Counting, Limits, ReadCount, Result, Source};
+use colkit_core::{ByteRange, Counting, Limits, Objects, ReadCount, Result, Source};
 #[cfg(feature = "fs")]
 use colkit_core::{Error, FileSource};
 #[cfg(feature = "fs")]
@@ -20,6 +20,7 @@ use std::sync::{Arc, OnceLock};
 pub struct Input {
     name: String,
     place: Option<PathBuf>,
+    objects: Objects,
     head: Arc<Head>,
     /// How the file is compressed that these bytes were decompressed from, and its length.
     stored: Option<(Compression, u64)>,
@@ -27,27 +28,93 @@ pub struct Input {
     encoding: Option<&'static str>,
 }
 
+/// Which version of a dataset is read, and where its files are. The default is the newest, where its manifest says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DatasetOptions {
+    /// A version by its number, a tag, a branch, or a time: the newest version that is not younger.
+    pub at: Option<String>,
+    /// Folders that were moved after the dataset was written, which names them by whole paths: where each was and where it is.
+    pub moved: Vec<(String, String)>,
+}
+
 type Counted = Counting<Arc<dyn Source>>;
 
 impl Input {
-    /// The file at `path` or, with the feature `object-store`, the object at a URL such as `s3://bucket/x.lance`.
+    /// The file at `path` or, with the feature `object-store`, the object at a URL such as `s3://bucket/x.lance`. A folder is
+    /// a dataset, of which the newest version is read; that of a path like `trips.lance@3` is version 3.
     #[cfg(feature = "fs")]
     pub fn path(path: impl AsRef<Path>) -> Result<Self> {
+        Self::path_with(path, &DatasetOptions::default())
+    }
+
+    /// The same, with datasets read like this. It is an error to ask for a version of what is no dataset.
+    #[cfg(feature = "fs")]
+    pub fn path_with(path: impl AsRef<Path>, options: &DatasetOptions) -> Result<Self> {
         let path = path.as_ref();
         let input = match Place::of(path)? {
             #[cfg(feature = "object-store")]
-            Place::Object(location) => {
-                let source = colkit_store::ObjectSource::open(&location)?;
-                Self::source(location.url.as_str(), Arc::new(source))
-            }
+            Place::Object(location) => return Self::object(path, &location, options),
             Place::File(path) if is_pipe(&path) => {
                 let name = path.display().to_string();
                 let mut stream = File::open(&path).map_err(|e| Error::from(e).file(name.clone()))?;
                 Self::spooled(name, &mut stream)?
             }
-            Place::File(path) => Self::source(path.display().to_string(), Arc::new(FileSource::open(&path)?)),
+            Place::File(path) => {
+                if let Some(dataset) = Self::dataset(&path, options)? {
+                    return Ok(dataset);
+                }
+                Self::source(path.display().to_string(), Arc::new(FileSource::open(&path)?))
+            }
         };
+        if options.at.is_some() {
+            return Err(no_versions(path));
+        }
         Ok(Input { place: Some(path.to_path_buf()), ..input })
+    }
+
+    /// The object at a URL or, if there is none, the dataset below it.
+    #[cfg(feature = "object-store")]
+    fn object(path: &Path, location: &colkit_store::Location, options: &DatasetOptions) -> Result<Self> {
+        let is_folder = options.at.is_some() || location.url.path().ends_with('/');
+        let missing = match is_folder {
+            true => no_versions(path),
+            false => match colkit_store::ObjectSource::open(location) {
+                Ok(source) => {
+                    let input = Self::source(location.url.as_str(), Arc::new(source));
+                    return Ok(Input { place: Some(path.to_path_buf()), ..input });
+                }
+                Err(error) if error.code() == "not_found" => error,
+                Err(error) => return Err(error),
+            },
+        };
+        Self::remote_dataset(location, options)?.ok_or(missing)
+    }
+
+    /// The dataset at a path, if it is one.
+    #[cfg(all(feature = "fs", feature = "lance"))]
+    fn dataset(path: &Path, options: &DatasetOptions) -> Result<Option<Self>> {
+        Ok(crate::dataset::local(path, options.at.as_deref(), &options.moved)?.map(Self::found))
+    }
+
+    #[cfg(all(feature = "object-store", feature = "lance"))]
+    fn remote_dataset(location: &colkit_store::Location, options: &DatasetOptions) -> Result<Option<Self>> {
+        Ok(crate::dataset::remote(location, options.at.as_deref(), &options.moved)?.map(Self::found))
+    }
+
+    #[cfg(all(feature = "fs", feature = "lance"))]
+    fn found(found: crate::dataset::Found) -> Self {
+        Input { place: Some(found.manifest.into()), objects: found.objects, ..Self::source(found.name, found.source) }
+    }
+
+    /// Without the format of datasets, nothing is one.
+    #[cfg(all(feature = "fs", not(feature = "lance")))]
+    fn dataset(_: &Path, _: &DatasetOptions) -> Result<Option<Self>> {
+        Ok(None)
+    }
+
+    #[cfg(all(feature = "object-store", not(feature = "lance")))]
+    fn remote_dataset(_: &colkit_store::Location, _: &DatasetOptions) -> Result<Option<Self>> {
+        Ok(None)
     }
 
     /// A stream, copied to a temporary file first: tables are read from more than one place at once.
@@ -68,13 +135,15 @@ impl Input {
     /// Any source, under a name for messages.
     pub fn source(name: impl Into<String>, source: Arc<dyn Source>) -> Self {
         let head = Head { inner: Counting::new(source), first: OnceLock::new() };
-        Input { name: name.into(), place: None, head: Arc::new(head), stored: None, encoding: None }
+        let (objects, head) = (Objects::default(), Arc::new(head));
+        Input { name: name.into(), place: None, objects, head, stored: None, encoding: None }
     }
 
     /// What is in it, if it is compressed as a whole: decompressed to a temporary file, within these limits. Otherwise the
     /// input itself.
     pub fn decompressed(&self, limits: &Limits) -> Result<Self> {
-        let found = if self.stored.is_none() { self.found_compression()? } else { None };
+        let as_it_is = self.stored.is_some() || self.objects.are_there();
+        let found = if as_it_is { None } else { self.found_compression()? };
         let Some(compression) = found else { return Ok(self.clone()) };
         let content = decompressed(self.bytes().as_ref(), compression, limits).map_err(|e| e.file(self.name()))?;
         let stored = Some((compression, self.size()));
@@ -129,12 +198,17 @@ impl Input {
         Some(inner.unwrap_or(name).extension()?.to_str()?.to_ascii_lowercase())
     }
 
-    /// The path or URL it was opened by, if it has one.
+    /// The path or URL it was opened by, if it has one; that of a dataset is its manifest's.
     pub fn place(&self) -> Option<&Path> {
         self.place.as_deref()
     }
 
-    /// The length in bytes.
+    /// The objects beside it, if it is a dataset.
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    /// The length in bytes; that of a dataset is its manifest's.
     pub fn size(&self) -> u64 {
         self.head.size()
     }
@@ -148,6 +222,13 @@ impl Input {
     pub fn bytes(&self) -> Arc<dyn Source> {
         self.head.clone()
     }
+}
+
+/// The error for a version of what is no dataset.
+#[cfg(feature = "fs")]
+fn no_versions(path: &Path) -> Error {
+    Error::request("no_such_version", "this is not a dataset: it has no manifests in a folder _versions")
+        .file(path.display().to_string())
 }
 
 /// Whether a pipe has this name, such as one that a shell makes for `<(zcat x.csv.gz)`.

@@ -82,6 +82,8 @@ mod columns;
 mod compressed;
 mod convert;
 mod create;
+#[cfg(all(feature = "fs", feature = "lance"))]
+mod dataset;
 mod diff;
 #[cfg(all(feature = "text", feature = "fs"))]
 mod encoding;
@@ -134,11 +136,13 @@ pub use compressed::Compression;
 pub use convert::convert;
 pub use convert::{Conversion, ConversionSummary, NextSink, Prepared, wider_fields};
 pub use create::CreateOptions;
+#[cfg(all(feature = "fs", feature = "lance"))]
+pub use dataset::{DatasetVersion, versions};
 pub use diff::{ByKey, CellDifference, DiffOptions, Difference, Key, diff};
 #[cfg(all(feature = "text", feature = "fs"))]
 pub use encoding::TextEncoding;
 pub use fidelity::without_views;
-pub use input::Input;
+pub use input::{DatasetOptions, Input};
 pub use open::{OpenFile, OpenOptions};
 pub use registry::Registry;
 #[cfg(feature = "object-store")]
@@ -157,6 +161,16 @@ pub use write::write;
 #[cfg(feature = "fs")]
 pub fn open(path: impl AsRef<std::path::Path>) -> Result<OpenFile> {
     OpenOptions::new().open(path)
+}
+
+/// The manifest that the name of a dataset stands for, a folder or a URL, perhaps with a version such as `trips.lance@3`; `None`
+/// if it is no dataset. A manifest can be opened like a file, and is then the dataset at that version.
+#[cfg(feature = "fs")]
+pub fn dataset_manifest(name: &str) -> Result<Option<String>> {
+    #[cfg(feature = "lance")]
+    return dataset::manifest(name);
+    #[cfg(not(feature = "lance"))]
+    return Ok(None);
 }
 
 /// Opens the object at a URL such as `s3://bucket/trades.lance`, whatever known format it is in.

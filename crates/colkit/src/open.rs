@@ -3,11 +3,12 @@
 #[cfg(all(feature = "text", feature = "fs"))]
 use crate::TextEncoding;
 use crate::{Batches, Input, Registry, ScanBuilder, TakeBuilder, TextOptions};
-use arrow::datatypes::{DataType, SchemaRef};
-
+use arrow::array::AsArray;
+use arrow::datatypes::{DataType, SchemaRef, UInt64Type};
 use colkit_core::{
-    Format, Layout, Limits, Nulls, ReadOptions, Result, Scan, TableFile, Verified, available_threads, recognise,
+    Error, Format, Layout, Limits, Nulls, ReadOptions, Result, Scan, TableFile, Verified, available_threads, recognise,
 };
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How to open files.
@@ -86,6 +87,12 @@ impl OpenOptions {
         self
     }
 
+    /// Whether the tables of datasets have two columns more: `_rowid` and `_rowaddr`.
+    pub fn with_row_ids(mut self, wanted: bool) -> Self {
+        self.read.row_ids = wanted;
+        self
+    }
+
     /// Uses this many threads for scans.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
@@ -112,6 +119,10 @@ impl OpenOptions {
     pub fn format_of(&self, input: &Input) -> Result<Arc<dyn Format>> {
         if let Some(name) = &self.format {
             return self.registry.named(name, &self.text);
+        }
+        if input.objects().are_there() {
+            // A manifest is no table on its own.
+            return self.registry.named("lance", &self.text);
         }
         let extension = input.extension();
         let formats = self.registry.formats(&self.text);
@@ -140,8 +151,10 @@ impl OpenOptions {
 
     fn open_as_it_is(&self, input: &Input) -> Result<OpenFile> {
         let format = self.format_of(input)?;
-        let file = TableFile::open(format, input.bytes(), &self.read).map_err(|e| e.file(input.name()))?;
-        Ok(OpenFile { input: input.clone(), file: file.with_threads(self.threads) })
+        let read = ReadOptions { objects: input.objects().clone(), ..self.read.clone() };
+        let file = TableFile::open(format, input.bytes(), &read).map_err(|e| e.file(input.name()))?;
+        let options = Arc::new(self.clone());
+        Ok(OpenFile { input: input.clone(), file: file.with_threads(self.threads), options })
     }
 
     /// Text in another encoding than UTF-8 is rewritten first.
@@ -167,6 +180,8 @@ impl OpenOptions {
 pub struct OpenFile {
     input: Input,
     file: TableFile,
+    /// How it was opened.
+    options: Arc<OpenOptions>,
 }
 
 impl OpenFile {
@@ -193,6 +208,16 @@ impl OpenFile {
     /// The number of rows.
     pub fn row_count(&self) -> u64 {
         self.file.row_count()
+    }
+
+    /// Bytes of all that the table is made of.
+    pub fn bytes(&self) -> u64 {
+        self.file.bytes()
+    }
+
+    /// The same, compressed as it is stored.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        if self.input.objects().are_there() { self.bytes() } else { self.input.stored_size() }
     }
 
     /// Facts about the format and this file: version, codec, settings.
@@ -222,6 +247,33 @@ impl OpenFile {
     /// The batches of a scan that has been resolved.
     pub(crate) fn read(&self, scan: &Scan) -> Result<Batches> {
         Ok(Batches::new(self.input.name(), self.named(self.file.scan(scan))?))
+    }
+
+    /// The numbers of the rows that have these ids, in this order. Ids that no row has are left out.
+    pub fn rows_with_ids(&self, ids: &[u64]) -> Result<Vec<u64>> {
+        let wanted: HashSet<u64> = ids.iter().copied().collect();
+        let mut found = HashMap::new();
+        let mut first = 0;
+        for batch in self.with_row_ids()?.scan().columns(["_rowid"]).batches()? {
+            let batch = batch?;
+            let column = batch.columns().first().and_then(|c| c.as_primitive_opt::<UInt64Type>());
+            for (row, id) in column.iter().flat_map(|c| c.values().iter()).enumerate() {
+                if wanted.contains(id) {
+                    found.insert(*id, first + row as u64);
+                }
+            }
+            first += batch.num_rows() as u64;
+        }
+        Ok(ids.iter().filter_map(|id| found.get(id).copied()).collect())
+    }
+
+    /// The same file, with the columns of row ids.
+    fn with_row_ids(&self) -> Result<OpenFile> {
+        if !self.input.objects().are_there() {
+            let what = "only rows of datasets have ids";
+            return self.named(Err(Error::request("option_of_another_format", what)));
+        }
+        self.options.as_ref().clone().with_row_ids(true).open_input(&self.input)
     }
 
     /// The byte map.

@@ -10,8 +10,8 @@ use arrow::record_batch::RecordBatch;
 use colkit_core::drive::store::Remote;
 #[cfg(any(feature = "compressed", feature = "text"))]
 use colkit_core::{ByteRange, FileSource};
-use colkit_core::{Format, Limits, ReadOptions, Result, Table, recognition};
-use colkit_store::{ObjectMeta, ObjectStore, Stores};
+use colkit_core::{Format, Limits, Objects, ReadOptions, Result, Table, recognition};
+use colkit_store::{ObjectMeta, ObjectPath, ObjectStore, Stores};
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 #[cfg(any(feature = "compressed", feature = "text"))]
@@ -52,6 +52,14 @@ impl OpenOptions {
         } else {
             read.prefetch = read.prefetch.max(PREFETCH);
             Remote::new(store, object)
+        };
+        let root = dataset_root(&object.location);
+        let bytes = match &root {
+            Some(root) => {
+                read.objects = Objects::inside(root.to_string());
+                bytes.with_objects(read.objects.clone(), root.clone())
+            }
+            None => bytes,
         };
         let opened = async {
             let (format, bytes) = self.recognised(bytes, object).await?;
@@ -169,6 +177,20 @@ async fn downloaded(object: &Remote) -> Result<FileSource> {
         at = part.end();
     }
     FileSource::from_file(file)
+}
+
+/// The folder of the dataset that an object is a manifest of.
+#[cfg(feature = "lance")]
+fn dataset_root(object: &ObjectPath) -> Option<ObjectPath> {
+    use colkit_lance::dataset::{VERSIONS, is_manifest};
+    let mut parts: Vec<_> = object.parts().collect();
+    let (name, folder) = (parts.pop()?, parts.pop()?);
+    (is_manifest(name.as_ref()) && folder.as_ref() == VERSIONS).then(|| parts.into_iter().collect())
+}
+
+#[cfg(not(feature = "lance"))]
+fn dataset_root(_: &ObjectPath) -> Option<ObjectPath> {
+    None
 }
 
 impl RemoteFile {

@@ -79,6 +79,7 @@ pub fn verify(input: &Input, options: &OpenOptions, memory: u64) -> Verdict {
         }
     };
     verdict.format = Some(file.format().name());
+    verdict.bytes = file.bytes();
     verdict.rows = Some(file.row_count());
     verdict.columns = Some(file.schema().fields().len());
     if let Some(compression) = file.input().compression() {

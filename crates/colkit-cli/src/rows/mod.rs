@@ -56,14 +56,10 @@ impl RowSource {
 
     /// The rows of a file.
     pub fn file(file: &OpenFile) -> Self {
-        let input = file.input().clone();
+        let (input, size) = (file.input().clone(), file.bytes());
         let cost = move || {
             let read = input.read_count();
-            vec![
-                ("bytes_read", read.bytes.into()),
-                ("requests", read.requests.into()),
-                ("file_bytes", input.size().into()),
-            ]
+            vec![("bytes_read", read.bytes.into()), ("requests", read.requests.into()), ("file_bytes", size.into())]
         };
         RowSource { inputs: file.input().place().map(Path::to_path_buf).into_iter().collect(), cost: Box::new(cost) }
     }

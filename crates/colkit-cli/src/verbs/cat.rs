@@ -13,7 +13,7 @@ use std::ops::Range;
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
-    let file = args.reading.open(&args.file, args.script.json, io)?;
+    let file = args.reading.open(&args.file, &args.dataset, args.ids, args.script.json, io)?;
     let rows = args.rows.as_deref().map(|text| parse_range(text, file.row_count())).transpose()?;
     let scan = rows.into_iter().fold(file.scan(), ScanBuilder::rows).memory(args.reading.memory);
     let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
@@ -33,7 +33,7 @@ pub fn tail(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
 fn print_end(args: &HeadArgs, rows: impl Fn(u64) -> Range<u64>, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
-    let file = args.reading.open(&args.file, args.script.json, io)?;
+    let file = args.reading.open(&args.file, &args.dataset, args.ids, args.script.json, io)?;
     let scan = file.scan().rows(rows(file.row_count())).memory(args.reading.memory);
     let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
     print(Shown { file: &file, scan, condition: None, memory: args.reading.memory }, &printing, &args.print, io)
@@ -116,7 +116,7 @@ fn explain_skipped(planned: &Planned, whole: &Planned, io: &mut Io) -> Result<()
 /// What was actually read, including opening the file.
 pub fn explain_read(file: &OpenFile, io: &mut Io) -> Result<()> {
     let read = file.input().read_count();
-    let size = file.input().size();
+    let size = file.bytes();
     let requests = plural(read.requests, "request");
     let of = format!("{} of {}", crate::human::count(read.bytes), plural(size, "byte"));
     writeln!(io.stderr, "read: {of} ({}) in {requests}, including open", share(read.bytes, size))?;

@@ -21,7 +21,7 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
     let path = (!is_stream(&args.output)).then_some(args.output.as_path());
     let output = path.map_or("standard output".into(), |p| p.display().to_string());
-    let open_options = args.reading.open_options()?;
+    let open_options = args.reading.open_options()?.with_row_ids(args.ids.with_row_id);
     let lance = args.lance.write_options();
     let registry = match &lance {
         Some(options) => Registry::default().configured(Lance::new().with_write_options(options.clone())),
@@ -35,7 +35,8 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     }
     let target = compressed(target, args.compression)?;
     let columns = args.columns.names()?;
-    let inputs = inputs(&args.inputs, io)?;
+    let inputs = inputs(args.inputs.iter().map(|file| (file, &args.dataset)), io)?;
+    inputs.iter().try_for_each(|input| args.ids.check(input))?;
     let existing = args.force.existing();
     let open = |path: &Path| create(path, places(&inputs), existing);
     // Before anything is read: a bad output name should not cost a pass over the inputs.

@@ -1,6 +1,6 @@
 //! `count`: prints the number of rows.
 
-use crate::args::CountArgs;
+use crate::args::{CountArgs, RowIdArgs};
 use crate::progress::Progress;
 use crate::{Io, Outcome};
 use colkit::{OpenFile, Result};
@@ -8,7 +8,7 @@ use serde_json::json;
 use std::io::Write;
 
 pub fn run(args: &CountArgs, io: &mut Io) -> Result<Outcome> {
-    let file = args.reading.open(&args.file, args.script.json, io)?;
+    let file = args.reading.open(&args.file, &args.dataset, RowIdArgs::default(), args.script.json, io)?;
     let rows = match &args.condition {
         None => file.row_count(),
         Some(condition) => matching(&file, condition, args.reading.memory, io)?,

@@ -1,6 +1,6 @@
 //! `diff`: compares two tables.
 
-use crate::args::DiffArgs;
+use crate::args::{DatasetArgs, DiffArgs};
 use crate::human::{count, plural};
 use crate::progress::Progress;
 use crate::request::inputs;
@@ -11,7 +11,15 @@ use std::io::Write;
 
 pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
     let open = args.reading.open_options()?;
-    let inputs = inputs([&args.left, &args.right], io)?;
+    let places = args.places.clone();
+    let side = |at: Option<&String>| DatasetArgs { at: at.cloned(), places: places.clone() };
+    let (left, right) = match args.at.as_slice() {
+        [] => (side(None), side(None)),
+        [left, right] => (side(Some(left)), side(Some(right))),
+        _ => return Err(colkit::Error::request("usage", "--at is given twice: for the left and for the right file")),
+    };
+    let second = args.right.as_ref().unwrap_or(&args.left);
+    let inputs = inputs([(&args.left, &left), (second, &right)], io)?;
     let [left, right] = inputs.as_slice() else {
         return Err(colkit::Error::request("no_input", "expected two files"));
     };

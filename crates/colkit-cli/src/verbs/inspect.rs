@@ -13,7 +13,8 @@ pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
     let options = args.reading.open_options()?;
     let mut outcome = Outcome::Success;
     for name in &args.files {
-        let inspected = input(name, io).and_then(|i| options.open_input(&i)).and_then(|f| Ok((f.layout()?, f)));
+        let inspected =
+            input(name, &args.dataset, io).and_then(|i| options.open_input(&i)).and_then(|f| Ok((f.layout()?, f)));
         let (layout, file) = match inspected {
             Ok(inspected) => inspected,
             // One bad file among several does not hide the others.
@@ -88,7 +89,7 @@ impl FileReport {
             file: file.input().name().into(),
             format: file.format().name(),
             properties: file.properties(),
-            bytes: file.input().size(),
+            bytes: file.bytes(),
             rows: file.row_count(),
             other_bytes: layout.size.saturating_sub(columns.iter().map(|c| c.stored_bytes).sum()),
             gap_bytes: layout.gaps().map(|g| g.range.len()).sum(),

@@ -18,3 +18,4 @@ pub mod take;
 pub mod tour;
 pub mod unpack;
 pub mod verify;
+pub mod versions;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub fn run(args: &SampleArgs, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
-    let file = args.reading.open(&args.file, args.script.json, io)?;
+    let file = args.reading.open(&args.file, &args.dataset, args.ids, args.script.json, io)?;
     let rows = chosen(args.rows, file.row_count(), args.seed);
     print(&file, rows, columns, &printing, &args.print, args.reading.memory, io)
 }

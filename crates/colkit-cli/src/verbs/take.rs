@@ -14,8 +14,11 @@ const MOST: u64 = 1 << 24;
 pub fn run(args: &TakeArgs, io: &mut Io) -> Result<Outcome> {
     let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
     let columns = args.columns.names()?;
-    let file = args.reading.open(&args.file, args.script.json, io)?;
-    let rows = parse_rows(&args.rows, file.row_count()).map_err(|e| e.file(file.input().name()))?;
+    let file = args.reading.open(&args.file, &args.dataset, args.ids, args.script.json, io)?;
+    let rows = match &args.rows {
+        Some(rows) => parse_rows(rows, file.row_count()).map_err(|e| e.file(file.input().name()))?,
+        None => file.rows_with_ids(&args.row_ids)?,
+    };
     print(&file, rows, columns, &printing, &args.print, args.reading.memory, io)
 }
 

@@ -1,6 +1,6 @@
 //! `unpack`: restores the files in an AT-1 file.
 
-use crate::args::UnpackArgs;
+use crate::args::{DatasetArgs, UnpackArgs};
 use crate::grid::{self, Align};
 use crate::human::{bytes, plural};
 use crate::progress::Progress;
@@ -20,7 +20,7 @@ use std::time::{Instant, SystemTime};
 
 pub fn run(args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
-    let packed = input(&args.file, io)?;
+    let packed = input(&args.file, &DatasetArgs::default(), io)?;
     let named = |e: Error| e.file(packed.name());
     let options = RestoreOptions {
         limits: args.limits.with_memory(args.memory),

@@ -14,7 +14,7 @@ pub fn run(args: &VerifyArgs, io: &mut Io) -> Result<Outcome> {
     let options = args.reading.open_options()?;
     let mut outcome = Outcome::Success;
     for file in &args.files {
-        let verdict = match input(file, io) {
+        let verdict = match input(file, &args.dataset, io) {
             Err(error) => Verdict::unreadable(file.display().to_string(), error),
             Ok(input) => {
                 let _progress = Progress::watch(io, "verifying", std::slice::from_ref(&input), input.size());

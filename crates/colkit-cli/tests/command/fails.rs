@@ -11,7 +11,7 @@ fn mistakes_are_told_with_their_place() {
     std::fs::create_dir(folder.path("folder")).unwrap();
     let cases: &[(&[&str], i32, &str, &str)] = &[
         (&["cat", "missing.cff"], 1, "not_found", "missing.cff: No such file"),
-        (&["cat", "folder"], 2, "is_a_folder", "folder: expected a file, found a folder"),
+        (&["cat", "folder"], 2, "is_a_folder", "folder: expected a file or a dataset, found a folder"),
         (&["cat", "empty"], 1, "unknown_format", "empty: at byte 0: the file is empty"),
         (&["cat", "noise.bin"], 1, "unknown_format", "noise.bin: at byte 0: the file is of no known format"),
         (&["cat", "trades.csv", "--columns", "nope"], 2, "no_such_column", "trades.csv: there is no column \"nope\""),

@@ -1,6 +1,8 @@
 //! Drivers fetch the bytes that machines and the scan engine request. All threads, waiting and I/O are in here.
 
 pub mod blocking;
+#[cfg(feature = "object-store")]
+mod object;
 pub mod ordered;
 pub mod parallel;
 #[cfg(feature = "object-store")]

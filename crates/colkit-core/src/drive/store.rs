@@ -2,14 +2,15 @@
 //!
 //! It does not depend on a runtime; its futures run on whichever one the store needs.
 
+use super::object::{RemoteObject, failed_at};
 use super::take::TakenRows;
 use super::version::{Version, changed};
 use crate::plan::ReadPlan;
 use crate::range::coalesce;
-use crate::source::{check_lengths, cut};
+use crate::source::{cut, elsewhere};
 use crate::{
-    Boxed, ByteRange, Error, FileSource, Limits, Machine, Next, Projection, ReadAhead, Result, Scan, Scanner, Setting,
-    Source, Step, Table, Task, memory,
+    Boxed, ByteRange, Error, FileSource, Limits, Machine, Next, Object, ObjectPart, Objects, Projection, ReadAhead,
+    Result, Scan, Scanner, Setting, Source, Step, Table, Task, memory,
 };
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
@@ -17,18 +18,22 @@ use futures::future::BoxFuture;
 use futures::stream::{self, FuturesUnordered, Stream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{GetOptions, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// One object, read by range requests; or the local file that it is.
+/// One object, read by range requests; or the local file that it is. Its table may be made of other objects too
+/// ([`Objects`]).
 ///
-/// Every answer must be about the object as it was when it was opened: one that changes while it is read is an error.
+/// Every answer must be about the object as it was when it was first asked for: one that changes while it is read is an
+/// error.
 pub struct Remote {
     store: Arc<dyn ObjectStore>,
-    path: Path,
-    version: Version,
-    file: Option<FileSource>,
+    main: Arc<RemoteObject>,
+    objects: Objects,
+    /// What the names of other objects are relative to.
+    root: Path,
+    others: Mutex<HashMap<u32, Arc<RemoteObject>>>,
     /// Ranges at most this far apart are fetched in one request: below it, a request costs more than the bytes.
     pub gap: u64,
     /// Requests under way at once for one machine.
@@ -37,15 +42,20 @@ pub struct Remote {
     bytes: AtomicU64,
 }
 
+/// Local files held open at most; then all but the first are closed and opened again as they are read.
+const MOST_OPEN: usize = 256;
+
 impl Remote {
     /// The object, as its store has just described it.
     pub fn new(store: Arc<dyn ObjectStore>, object: &ObjectMeta) -> Self {
         let zero = || AtomicU64::new(0);
+        let version = OnceLock::from(Version::of(object));
         Remote {
             store,
-            path: object.location.clone(),
-            version: Version::of(object),
-            file: None,
+            main: Arc::new(RemoteObject { path: object.location.clone(), version, file: None }),
+            objects: Objects::default(),
+            root: Path::default(),
+            others: Mutex::default(),
             gap: 64 << 10,
             concurrency: 8,
             requests: zero(),
@@ -57,31 +67,81 @@ impl Remote {
     /// thread.
     pub async fn local(store: Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<Self> {
         let mut remote = Remote { gap: 0, ..Self::new(store, object) };
-        let opened = remote.store.get_opts(&remote.path, GetOptions::default()).await.map_err(|e| remote.failed(e))?;
-        if let GetResultPayload::File(file, _) = opened.payload {
-            remote.file = Some(FileSource::from_file(file)?);
-        }
+        let file = remote.open_file(&object.location).await?;
+        remote.main = Arc::new(RemoteObject {
+            path: object.location.clone(),
+            version: OnceLock::from(Version::of(object)),
+            file,
+        });
         Ok(remote)
     }
 
     /// The same object, whose content is in this file.
-    pub fn kept_in(self, file: FileSource) -> Self {
-        Remote { file: Some(file), gap: 0, ..self }
+    pub fn kept_in(mut self, file: FileSource) -> Self {
+        if let Some(main) = Arc::get_mut(&mut self.main) {
+            main.file = Some(file);
+        }
+        Remote { gap: 0, ..self }
     }
 
     /// The local file that has its content, if there is one.
     pub fn file(&self) -> Option<&FileSource> {
-        self.file.as_ref()
+        self.main.file.as_ref()
+    }
+
+    /// The same, with objects beside it whose names are relative to `root`.
+    #[must_use]
+    pub fn with_objects(mut self, objects: Objects, root: Path) -> Self {
+        (self.objects, self.root) = (objects, root);
+        self
+    }
+
+    async fn open_file(&self, path: &Path) -> Result<Option<FileSource>> {
+        let opened = self.store.get_opts(path, GetOptions::default()).await.map_err(|e| failed_at(path, e))?;
+        match opened.payload {
+            GetResultPayload::File(file, _) => Ok(Some(FileSource::from_file(file)?)),
+            GetResultPayload::Stream(_) => Ok(None),
+        }
+    }
+
+    /// The object of a slot.
+    async fn object(&self, object: Object) -> Result<Arc<RemoteObject>> {
+        let Some(name) = self.objects.name(object)? else { return Ok(self.main.clone()) };
+        let known = |others: &Mutex<HashMap<u32, Arc<RemoteObject>>>| {
+            others.lock().unwrap_or_else(PoisonError::into_inner).get(&object.number()).cloned()
+        };
+        if let Some(known) = known(&self.others) {
+            return Ok(known);
+        }
+        let path = self.path_of(&name)?;
+        let file = if self.is_local() { self.open_file(&path).await? } else { None };
+        let opened = Arc::new(RemoteObject { path, version: OnceLock::new(), file });
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_local() && others.len() >= MOST_OPEN {
+            others.clear();
+        }
+        Ok(others.entry(object.number()).or_insert(opened).clone())
+    }
+
+    /// Where the object of a name is: whole paths are those of a store of local files.
+    fn path_of(&self, name: &str) -> Result<Path> {
+        let parsed = match name.strip_prefix("file://").or_else(|| name.starts_with('/').then_some(name)) {
+            Some(whole) if self.is_local() => Path::parse(whole),
+            None if !name.contains("://") => Path::parse(format!("{}/{name}", self.root)),
+            _ => return Err(elsewhere(name)),
+        };
+        parsed.map_err(|e| Error::corrupt("bad_name", format!("the name of an object of the table: {e}")))
     }
 
     /// Whether it is a local file.
     pub fn is_local(&self) -> bool {
-        self.file.is_some()
+        self.main.file.is_some()
     }
 
     /// The object's size.
     pub fn size(&self) -> u64 {
-        self.file.as_ref().map_or(self.version.size(), Source::size)
+        let stated = || self.main.version.get().map_or(0, Version::size);
+        self.main.file.as_ref().map_or_else(stated, Source::size)
     }
 
     /// Requests made and bytes received so far.
@@ -98,9 +158,9 @@ impl Remote {
 
     /// One request for each range.
     async fn get(&self, requests: &[ByteRange]) -> Result<Vec<Bytes>> {
-        let parts: Vec<Bytes> = match &self.file {
-            Some(file) => file.read_each(requests)?,
-            None => {
+        let parts: Vec<Bytes> = match &self.main.file {
+            Some(file) if !self.objects.are_there() => file.read_each(requests)?,
+            _ => {
                 let requests: Vec<_> = requests.iter().map(|r| self.get_one(*r)).collect();
                 stream::iter(requests).buffered(self.concurrency.max(1)).try_collect().await?
             }
@@ -112,38 +172,26 @@ impl Remote {
 
     fn get_one(&self, request: ByteRange) -> BoxFuture<'_, Result<Bytes>> {
         Box::pin(async move {
-            let options = GetOptions {
-                range: Some((request.start()..request.end()).into()),
-                if_match: self.version.condition(),
-                ..GetOptions::default()
-            };
-            let read = async {
-                let answer = self.store.get_opts(&self.path, options).await.map_err(|e| self.failed(e))?;
-                self.version.check(&answer.meta)?;
-                answer.bytes().await.map_err(|e| self.failed(e))
-            };
-            let bytes = match read.await {
-                Ok(bytes) => bytes,
-                Err(error) => return Err(self.why(error).await.at(request.start()).file(self.path.to_string())),
-            };
-            check_lengths(&[request], std::slice::from_ref(&bytes)).map_err(|e| e.file(self.path.to_string()))?;
-            Ok(bytes)
+            match Objects::part(request)? {
+                ObjectPart::Bytes(object, range) => self.object(object).await?.read(self.store.as_ref(), range).await,
+                ObjectPart::Length(object) => self.length(object).await,
+            }
         })
     }
 
-    /// Why a request was refused: bytes that are no longer there are told in as many ways as there are stores.
-    async fn why(&self, error: Error) -> Error {
-        if error.code() != "object_store" {
-            return error;
+    async fn length(&self, object: Object) -> Result<Bytes> {
+        let found = async {
+            let object = self.object(object).await?;
+            match &object.file {
+                Some(file) => Ok(file.size()),
+                None => Ok(self.store.head(&object.path).await.map_err(|e| failed_at(&object.path, e))?.size),
+            }
+        };
+        match found.await {
+            Ok(length) => Ok(Object::stated_length(Some(length))),
+            Err(error) if Error::code(&error) == "not_found" => Ok(Object::stated_length(None)),
+            Err(error) => Err(error),
         }
-        match self.store.head(&self.path).await {
-            Ok(object) => self.version.check(&object).err().unwrap_or(error),
-            Err(_) => error,
-        }
-    }
-
-    fn failed(&self, e: object_store::Error) -> Error {
-        failed(&e).file(self.path.to_string()).caused_by(e)
     }
 
     /// Runs a machine to its result.
@@ -173,7 +221,7 @@ impl Remote {
             batch_rows: scan.batch_rows.min(limits.batch_rows),
             ..scan.clone()
         };
-        let most = limits.output_of(self.size());
+        let most = limits.output_of(table.bytes().unwrap_or_else(|| self.size()));
         let started = async move {
             let plan = ReadPlan::new(table.as_ref(), &scan)?;
             let splits = self.run(table.splits(&plan.scan)?).await?;

@@ -3,4 +3,4 @@
 pub(crate) mod bitpack;
 pub(crate) mod fsst;
 pub(crate) mod general;
-mod zstd;
+pub(crate) mod zstd;

@@ -10,7 +10,7 @@ use crate::container::{Version, bad_metadata};
 use crate::extensions;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
-use colkit_core::{Error, Limits, Result};
+use colkit_core::{Error, Limits, Projection, Result};
 pub(crate) use logical::leaf_type;
 use messages::FileDescriptor;
 use prost::Message;
@@ -39,6 +39,8 @@ pub enum Kind {
 /// A field and what is below it.
 #[derive(Clone, Debug)]
 pub struct Node {
+    /// Its number in the schema.
+    pub id: i32,
     /// The Arrow field.
     pub field: FieldRef,
     /// The field as the file has it, of which `field` may be only a part.
@@ -78,7 +80,15 @@ impl Node {
             _ => self.children.clone(),
         };
         let (kind, column, bytes_column) = (self.kind, self.column, self.bytes_column);
-        Ok(Node { field: field.clone(), stored: self.stored.clone(), kind, column, bytes_column, children })
+        Ok(Node {
+            id: self.id,
+            field: field.clone(),
+            stored: self.stored.clone(),
+            kind,
+            column,
+            bytes_column,
+            children,
+        })
     }
 }
 
@@ -102,18 +112,35 @@ impl Fields {
     pub fn parse(bytes: Bytes, version: Version, limits: &Limits) -> Result<Self> {
         let descriptor = FileDescriptor::decode(bytes).map_err(|e| bad_metadata("the file descriptor", e))?;
         let schema = descriptor.schema.unwrap_or_default();
-        let (own, metadata) = text_map(schema.metadata).into_iter().partition(|(k, _)| extensions::is_own_key(k));
-        let mut messages = schema.fields;
+        let mut fields = Self::of_table(schema.fields, schema.metadata, limits)?;
+        for root in &mut fields.roots {
+            number(root, version, &mut fields.columns);
+        }
+        Ok(Fields { rows: descriptor.length, ..fields })
+    }
+
+    /// The schema of a table, whose rows and columns are in other files.
+    pub(crate) fn of_table(
+        mut messages: Vec<messages::Field>,
+        metadata: BTreeMap<String, Bytes>,
+        limits: &Limits,
+    ) -> Result<Self> {
+        let (own, metadata) = text_map(metadata).into_iter().partition(|(k, _)| extensions::is_own_key(k));
         let tree = Tree::of(&messages)?;
         let top = |i: &usize| node(*i, &mut messages, &tree, limits.nesting);
-        let mut roots = tree.tops.iter().map(top).collect::<Result<Vec<_>>>()?;
-        let mut next = 0;
-        for root in &mut roots {
-            number(root, version, &mut next);
-        }
+        let roots = tree.tops.iter().map(top).collect::<Result<Vec<_>>>()?;
         let fields: Vec<FieldRef> = roots.iter().map(|r| r.field.clone()).collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-        Ok(Fields { schema, roots, rows: descriptor.length, columns: next, own })
+        Ok(Fields { schema, roots, rows: 0, columns: 0, own })
+    }
+
+    /// The fields of a projection, and the schema of what comes out.
+    pub(crate) fn project(&self, projection: &Projection) -> Result<(Vec<Arc<Node>>, SchemaRef)> {
+        let columns = projection.resolve(&self.schema)?;
+        let schema = projection.schema(&self.schema)?;
+        let pruned = columns.iter().zip(schema.fields());
+        let nodes = pruned.filter_map(|(column, field)| Some(self.roots.get(column.index)?.prune(field).map(Arc::new)));
+        Ok((nodes.collect::<Result<Vec<_>>>()?, schema))
     }
 
     /// Numbers the columns of a 2.0 file again, in which the text columns of `split` (by their number before) also
@@ -251,7 +278,7 @@ fn node(place: usize, fields: &mut [messages::Field], tree: &Tree, depth: u32) -
         other => return Err(bad_schema(name, &format!("type {other} with {} children", children.len()))),
     };
     let field = Arc::new(Field::new(message.name, data_type, message.nullable).with_metadata(metadata));
-    Ok(Node { stored: field.clone(), field, kind, column: None, bytes_column: None, children })
+    Ok(Node { id: message.id, stored: field.clone(), field, kind, column: None, bytes_column: None, children })
 }
 
 /// The older key must say `true`; the newer one counts by being there.
