@@ -165,12 +165,9 @@ pub fn open(path: impl AsRef<std::path::Path>) -> Result<OpenFile> {
 
 /// The manifest that the name of a dataset stands for, a folder or a URL, perhaps with a version such as `trips.lance@3`; `None`
 /// if it is no dataset. A manifest can be opened like a file, and is then the dataset at that version.
-#[cfg(feature = "fs")]
+#[cfg(all(feature = "fs", feature = "lance"))]
 pub fn dataset_manifest(name: &str) -> Result<Option<String>> {
-    #[cfg(feature = "lance")]
-    return dataset::manifest(name);
-    #[cfg(not(feature = "lance"))]
-    return Ok(None);
+    dataset::manifest(name)
 }
 
 /// Opens the object at a URL such as `s3://bucket/trades.lance`, whatever known format it is in.

@@ -117,7 +117,7 @@ fn rows_by_id() {
     let all = folder.json(&["cat", &dataset, "--with-row-id", "--columns", "_rowid,_rowaddr,id", "--json"]);
     let rows = all["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 24);
-    let ids: Vec<String> = [7, 2, 7].iter().map(|i| rows[*i as usize][0].to_string()).collect();
+    let ids: Vec<String> = [7usize, 2, 7].iter().map(|i| rows[*i][0].to_string()).collect();
     let taken = folder.json(&[
         "take",
         &dataset,
@@ -127,7 +127,7 @@ fn rows_by_id() {
         "id",
         "--json",
     ]);
-    let expected: Vec<Value> = [7, 2, 7].iter().map(|i| rows[*i as usize][2].clone()).collect();
+    let expected: Vec<Value> = [7usize, 2, 7].iter().map(|i| rows[*i][2].clone()).collect();
     assert_eq!(taken["rows"].as_array().unwrap().iter().map(|r| r[0].clone()).collect::<Vec<_>>(), expected);
     folder.write("t.csv", "a\n1\n");
     for arguments in
