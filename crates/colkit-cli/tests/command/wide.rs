@@ -33,10 +33,18 @@ fn seconds(folder: &Folder, line: &str) -> f64 {
     said.err.trim().lines().last().unwrap().replace(',', ".").parse().unwrap()
 }
 
-/// Ten times the columns take about ten times as long, not a hundred times.
+/// Ten times the columns take about ten times as long, not a hundred times. Other programs may slow down one of the two, so
+/// that is asked up to three times.
 fn grows_with_the_columns(folder: &Folder, few: &str, many: &str) {
-    let (few, many) = (seconds(folder, few), (many, seconds(folder, many)));
-    assert!(many.1 < 25.0 * few.max(0.05), "{}: {} s, with a tenth of the columns {few} s", many.0, many.1);
+    let grows = |(few, many): &(f64, f64)| *many < 25.0 * few.max(0.05);
+    let mut found = Vec::new();
+    while found.len() < 3 && !found.last().is_some_and(grows) {
+        found.push((seconds(folder, few), seconds(folder, many)));
+    }
+    assert!(
+        found.last().is_some_and(grows),
+        "{many}: seconds with a tenth of the columns and with all, each time: {found:?}"
+    );
 }
 
 #[test]
