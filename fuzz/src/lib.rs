@@ -31,7 +31,7 @@ pub fn limits() -> Limits {
 
 /// How the targets open files.
 pub fn options() -> ReadOptions {
-    ReadOptions { limits: limits(), prefetch: 0, checksums: false }
+    ReadOptions { limits: limits(), checksums: false, ..ReadOptions::default() }
 }
 
 /// A panic is a finding, unless it is in a decoder that is not ours and becomes an error.

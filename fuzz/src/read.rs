@@ -86,7 +86,9 @@ fn conditions(table: &Arc<dyn Table>, file: &Bytes, all: &RecordBatch) {
             let scan = Scan { predicate: Some(predicate.clone()), late, ..scan(Projection::all()) };
             rows(table, file, &scan)
         };
-        let (Ok(first), Ok(beside)) = (found(LateMaterialization::Always), found(LateMaterialization::Never)) else { continue };
+        let (Ok(first), Ok(beside)) = (found(LateMaterialization::Always), found(LateMaterialization::Never)) else {
+            continue;
+        };
         // Batches are cut differently, so that one may have more of the first rows than the other.
         let count = first.num_rows().min(beside.num_rows());
         assert!(count >= ROWS || first.num_rows() == beside.num_rows(), "{predicate:?}");

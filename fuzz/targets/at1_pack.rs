@@ -2,7 +2,7 @@
 #![no_main]
 
 use bytes::Bytes;
-use colkit_at1::{PackPriority, Codec, Effort, PackOptions};
+use colkit_at1::{Codec, Effort, PackOptions, PackPriority};
 use colkit_core::MemorySink;
 
 libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
