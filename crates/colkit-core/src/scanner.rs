@@ -330,6 +330,10 @@ impl Scanner {
                 let batch = batch_of(&self.plan.read_schema, Vec::new(), usize::try_from(rows).unwrap_or(0))?;
                 return self.give(batch, decided);
             }
+            // Looking at all lanes each time that one of them has more would be most of the work with many columns.
+            if front.awaited > 0 {
+                return Ok(Next::Waiting);
+            }
             if let Some(error) = lane_error(&mut front.lanes) {
                 return Err(error);
             }
