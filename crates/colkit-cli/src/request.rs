@@ -1,7 +1,10 @@
 //! Resolves arguments: opens inputs, looks up formats and columns, rejects conflicts.
 
 use crate::Io;
-use crate::args::{ColumnArgs, DatasetArgs, FitArgs, ForceArgs, NullsArg, ReadingArgs, RowIdArgs, TypesArg, YesNo};
+use crate::args::{
+    ColumnArgs, DatasetArgs, FitArgs, ForceArgs, NullsArg, PrintRowsArgs, ReadingArgs, RowIdArgs, TypesArg, YesNo,
+};
+use crate::rows::RowOutput;
 use colkit::{
     ColumnName, DatasetOptions, Error, Existing, Inference, Input, Nulls, NumberSpelling, OpenFile, OpenOptions,
     Result, Spelling, TextOptions, Types,
@@ -83,6 +86,23 @@ impl ReadingArgs {
             writeln!(io.stderr, "{label} {}: read with {found}", opened.input().name())?;
         }
         Ok(opened)
+    }
+}
+
+/// A file whose rows are to be printed, the columns of it that were asked for, and how.
+pub struct Opened {
+    pub file: OpenFile,
+    pub columns: Option<Vec<ColumnName>>,
+    pub printing: RowOutput,
+}
+
+impl PrintRowsArgs {
+    /// Opens the file, once it is clear that its rows could be printed as requested.
+    pub fn open(&self, io: &mut Io) -> Result<Opened> {
+        let printing = RowOutput::new(&self.print, self.force.existing(), self.script.json, io)?;
+        let columns = self.columns.names()?;
+        let file = self.reading.open(&self.file, &self.dataset, self.ids, self.script.json, io)?;
+        Ok(Opened { file, columns, printing })
     }
 }
 

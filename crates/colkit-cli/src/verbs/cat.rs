@@ -3,6 +3,7 @@
 use crate::args::{CatArgs, HeadArgs, PrintArgs};
 use crate::human::{bytes, parse_range, plural, share};
 use crate::progress::Progress;
+use crate::request::Opened;
 use crate::rows::{RowOutput, RowSource};
 use crate::{Io, Outcome};
 use colkit::core::pool;
@@ -11,14 +12,12 @@ use std::io::Write;
 use std::ops::Range;
 
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
-    let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
-    let columns = args.columns.names()?;
-    let file = args.reading.open(&args.file, &args.dataset, args.ids, args.script.json, io)?;
+    let Opened { file, columns, printing } = args.common.open(io)?;
     let rows = args.rows.as_deref().map(|text| parse_range(text, file.row_count())).transpose()?;
-    let scan = rows.into_iter().fold(file.scan(), ScanBuilder::rows).memory(args.reading.memory);
+    let scan = rows.into_iter().fold(file.scan(), ScanBuilder::rows).memory(args.common.reading.memory);
     let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
-    let shown = Shown { file: &file, scan, condition: args.condition.as_deref(), memory: args.reading.memory };
-    print(shown, &printing, &args.print, io)
+    let shown = Shown { file: &file, scan, condition: args.condition.as_deref(), memory: args.common.reading.memory };
+    print(shown, &printing, &args.common.print, io)
 }
 
 pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
@@ -31,12 +30,15 @@ pub fn tail(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
 
 /// Prints the rows that `rows` says of so many.
 fn print_end(args: &HeadArgs, rows: impl Fn(u64) -> Range<u64>, io: &mut Io) -> Result<Outcome> {
-    let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
-    let columns = args.columns.names()?;
-    let file = args.reading.open(&args.file, &args.dataset, args.ids, args.script.json, io)?;
-    let scan = file.scan().rows(rows(file.row_count())).memory(args.reading.memory);
+    let Opened { file, columns, printing } = args.common.open(io)?;
+    let scan = file.scan().rows(rows(file.row_count())).memory(args.common.reading.memory);
     let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
-    print(Shown { file: &file, scan, condition: None, memory: args.reading.memory }, &printing, &args.print, io)
+    print(
+        Shown { file: &file, scan, condition: None, memory: args.common.reading.memory },
+        &printing,
+        &args.common.print,
+        io,
+    )
 }
 
 /// What to print: the rows of a scan for which the condition holds.

@@ -2,17 +2,15 @@
 
 use super::take::print;
 use crate::args::SampleArgs;
-use crate::rows::RowOutput;
+use crate::request::Opened;
 use crate::{Io, Outcome};
 use colkit::Result;
 use std::collections::BTreeSet;
 
 pub fn run(args: &SampleArgs, io: &mut Io) -> Result<Outcome> {
-    let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
-    let columns = args.columns.names()?;
-    let file = args.reading.open(&args.file, &args.dataset, args.ids, args.script.json, io)?;
+    let Opened { file, columns, printing } = args.common.open(io)?;
     let rows = chosen(args.rows, file.row_count(), args.seed);
-    print(&file, rows, columns, &printing, &args.print, args.reading.memory, io)
+    print(&file, rows, columns, &printing, &args.common.print, args.common.reading.memory, io)
 }
 
 /// So many different row numbers below `row_count`, in order; all if there are no more.

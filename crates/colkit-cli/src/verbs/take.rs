@@ -3,6 +3,7 @@
 use super::cat::explain_read;
 use crate::args::{PrintArgs, TakeArgs};
 use crate::human::parse_range;
+use crate::request::Opened;
 use crate::rows::{RowOutput, RowSource};
 use crate::{Io, Outcome};
 use colkit::{ColumnName, Error, OpenFile, Result, TakeBuilder};
@@ -12,14 +13,12 @@ use std::io::Write;
 const MOST: u64 = 1 << 24;
 
 pub fn run(args: &TakeArgs, io: &mut Io) -> Result<Outcome> {
-    let printing = RowOutput::new(&args.print, args.force.existing(), args.script.json, io)?;
-    let columns = args.columns.names()?;
-    let file = args.reading.open(&args.file, &args.dataset, args.ids, args.script.json, io)?;
+    let Opened { file, columns, printing } = args.common.open(io)?;
     let rows = match &args.rows {
         Some(rows) => parse_rows(rows, file.row_count()).map_err(|e| e.file(file.input().name()))?,
         None => file.rows_with_ids(&args.row_ids)?,
     };
-    print(&file, rows, columns, &printing, &args.print, args.reading.memory, io)
+    print(&file, rows, columns, &printing, &args.common.print, args.common.reading.memory, io)
 }
 
 /// Prints these rows of a file.
