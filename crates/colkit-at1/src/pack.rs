@@ -433,14 +433,14 @@ impl Packer<'_> {
 
 /// A backend byte and packed bytes.
 fn raw_payload(text: &[u8], effort: Effort) -> Result<Vec<u8>> {
-    let way = match effort {
+    let method = match effort {
         Effort::Default if text.len() > 64 << 10 => {
             let (backend, bytes) = XZ_6.pack(text)?;
             if bytes.len() < text.len() { (backend, bytes) } else { (Backend::Stored, text.to_vec()) }
         }
         effort => compress::smallest(text, effort)?,
     };
-    Ok([&[way.0.id()][..], &way.1].concat())
+    Ok([&[method.0.id()][..], &method.1].concat())
 }
 
 /// A raw payload of a frame: not stored. Frames are read as parts of a table, without the hash of the whole, so they must
@@ -466,7 +466,7 @@ enum RawSize {
 
 impl RawSize {
     /// Whether it is larger than `size`, beyond doubt: what is expected is mostly a tenth too much, because the longer a text is, the
-    /// better xz is compared with the quick way.
+    /// better xz is compared with the quick method.
     fn is_more_than(&self, size: u64) -> bool {
         match self {
             RawSize::Packed(payload) => payload.len() as u64 > size,

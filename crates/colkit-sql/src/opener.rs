@@ -86,7 +86,7 @@ impl Opener {
             BatchCoalescer::new(output, self.batch_rows).with_biggest_coalesce_batch_size(Some(self.batch_rows / 2))
         });
         let mut reader = Reader {
-            rounds: StoreScan::new(open.bytes.clone(), scanner),
+            scan: StoreScan::new(open.bytes.clone(), scanner),
             open,
             columns,
             known,
@@ -190,7 +190,7 @@ fn with_one_nan(array: &ArrayRef) -> ArrayRef {
 /// A file, or a part of it, on its way through.
 struct Reader {
     open: Arc<OpenTable>,
-    rounds: StoreScan,
+    scan: StoreScan,
     columns: Columns,
     /// All that is known about rows that are wanted, on the columns of the table.
     known: Option<Arc<dyn PhysicalExpr>>,
@@ -217,7 +217,7 @@ impl Reader {
 
     /// Finds out what is to be read.
     async fn begin(&mut self, range: Option<&FileRange>, size: u64) -> Result<()> {
-        let scan = self.rounds.scanner().plan().scan.clone();
+        let scan = self.scan.scanner().plan().scan.clone();
         let whole = self.open.splits(&scan).await?;
         let mine: Vec<Split> = match range {
             None => whole,
@@ -232,7 +232,7 @@ impl Reader {
             None => mine.clone(),
         };
         self.metrics.planned(&mine, &splits, self.open.bytes.gap);
-        self.rounds.scanner().set_pending(splits);
+        self.scan.scanner().set_pending(splits);
         Ok(())
     }
 
@@ -245,18 +245,18 @@ impl Reader {
                 condition(known, &self.open.table.schema())
             }
         };
-        let scan = Scan { rows: Some(rows), predicate, ..self.rounds.scanner().plan().scan.clone() };
+        let scan = Scan { rows: Some(rows), predicate, ..self.scan.scanner().plan().scan.clone() };
         self.open.splits(&scan).await
     }
 
     /// Plans what has not been started once more, if more is known about it by now.
     async fn replan(&mut self) -> Result<()> {
         let tightened = self.known.as_ref().is_some_and(|k| snapshot_generation(k) != self.generation);
-        if tightened && let Some(rows) = self.rounds.scanner().pending() {
-            let before = self.rounds.scanner().pending_count();
+        if tightened && let Some(rows) = self.scan.scanner().pending() {
+            let before = self.scan.scanner().pending_count();
             let splits = self.plan(rows).await?;
             self.metrics.ruled_out_later(before.saturating_sub(splits.len()));
-            self.rounds.scanner().set_pending(splits);
+            self.scan.scanner().set_pending(splits);
         }
         Ok(())
     }
@@ -270,7 +270,7 @@ impl Reader {
                 return Ok(None);
             }
             self.replan().await?;
-            let rows = self.rounds.next_rows().await.map_err(|e| self.named(e))?;
+            let rows = self.scan.next_rows().await.map_err(|e| self.named(e))?;
             self.count();
             let Some(rows) = rows else {
                 self.finished = true;
@@ -293,8 +293,8 @@ impl Reader {
 
     /// Tells the metrics what has happened since the last time.
     fn count(&mut self) {
-        let rows = self.rounds.scanner().decoded().iter().copied().max().unwrap_or(0);
-        let read = self.rounds.count();
+        let rows = self.scan.scanner().decoded().iter().copied().max().unwrap_or(0);
+        let read = self.scan.count();
         self.metrics.decoded(rows.saturating_sub(self.counted.rows));
         self.metrics.read(ReadCount {
             requests: read.requests - self.counted.read.requests,

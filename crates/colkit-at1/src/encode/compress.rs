@@ -30,7 +30,7 @@ pub enum Effort {
     Best,
 }
 
-/// One way to pack.
+/// One method of packing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// zstd at this level.
@@ -48,7 +48,7 @@ pub const XZ_6: Method = Method::Xz { preset: 6, lc: 3, pb: 2, nice: None };
 /// Cheap enough to measure with, close enough to the rest to rank by.
 pub const MEASURE: Method = Method::Xz { preset: 4, lc: 3, pb: 2, nice: None };
 
-const DEFAULT_WAYS: [Method; 4] = [
+const DEFAULT_METHODS: [Method; 4] = [
     XZ_6,
     Method::Zstd(19),
     Method::Xz { preset: 6, lc: 3, pb: 2, nice: Some(16) },
@@ -56,7 +56,7 @@ const DEFAULT_WAYS: [Method; 4] = [
 ];
 /// For streams in which much comes again after many megabytes: the settings of `xz -6`, with a longer memory.
 const XZ_FAR: Method = Method::Xz { preset: 8, lc: 4, pb: 0, nice: None };
-const BEST_WAYS: [Method; 6] = [
+const BEST_METHODS: [Method; 6] = [
     Method::Xz { preset: 9 | EXTREME, lc: 3, pb: 2, nice: None },
     Method::Xz { preset: 9 | EXTREME, lc: 4, pb: 0, nice: None },
     Method::Xz { preset: 9 | EXTREME, lc: 0, pb: 0, nice: None },
@@ -66,21 +66,21 @@ const BEST_WAYS: [Method; 6] = [
 ];
 /// Ways to unpack quickly. Each of them is by far the best for some columns: the last one where the same few long texts come
 /// again and again, in which the others find too much to choose from.
-const QUICK_WAYS: [Method; 3] = [Method::Zstd(19), Method::ZstdLong, Method::Zstd(3)];
+const QUICK_METHODS: [Method; 3] = [Method::Zstd(19), Method::ZstdLong, Method::Zstd(3)];
 
 impl Effort {
-    /// The ways worth trying.
-    pub fn ways(self) -> &'static [Method] {
+    /// The methods worth trying.
+    pub fn methods(self) -> &'static [Method] {
         match self {
             Effort::Fast => &[Method::Zstd(3)],
-            Effort::Default => &DEFAULT_WAYS,
-            Effort::Best => &BEST_WAYS,
+            Effort::Default => &DEFAULT_METHODS,
+            Effort::Best => &BEST_METHODS,
         }
     }
 }
 
 impl Method {
-    /// What is compared at default effort: the size of a probe, in thousandths of a byte, slow ways handicapped. zstd takes
+    /// What is compared at default effort: the size of a probe, in thousandths of a byte, slow methods handicapped. zstd takes
     /// several times as long as xz where much can be packed away, and hardly longer elsewhere; short matches are found sooner.
     fn worth(self, size: usize, of: usize) -> usize {
         size.saturating_mul(match self {
@@ -172,17 +172,17 @@ const PROBE_BELOW: usize = 96 << 10;
 /// How much is tried of what is longer.
 const PROBE: usize = 64 << 10;
 
-/// The way that packs `data` best, as far as a part of it tells.
-pub fn best_way(data: &[u8], effort: Effort) -> Result<Method> {
-    let ways = effort.ways();
+/// The method that packs `data` best, as far as a part of it tells.
+pub fn best_method(data: &[u8], effort: Effort) -> Result<Method> {
+    let methods = effort.methods();
     let probe = data.get(..PROBE).filter(|_| effort != Effort::Best).unwrap_or(data);
     let mut best = (usize::MAX, XZ_6);
-    for way in ways {
-        // A single way needs no measuring.
-        let size = if ways.len() > 1 { way.pack(probe)?.1.len() } else { 0 };
-        let worth = if effort == Effort::Default { way.worth(size, probe.len()) } else { size };
+    for method in methods {
+        // A single method needs no measuring.
+        let size = if methods.len() > 1 { method.pack(probe)?.1.len() } else { 0 };
+        let worth = if effort == Effort::Default { method.worth(size, probe.len()) } else { size };
         if worth < best.0 {
-            best = (worth, *way);
+            best = (worth, *method);
         }
     }
     Ok(best.1)
@@ -191,35 +191,35 @@ pub fn best_way(data: &[u8], effort: Effort) -> Result<Method> {
 /// What is tried of a longer block. Counters begin with fewer digits than they go on with, so it is taken from the middle.
 const BLOCK_PROBE: usize = 128 << 10;
 
-/// The way to pack blocks like this one, if they are to be unpacked quickly.
-pub fn quick_way(block: &[u8]) -> Result<Method> {
+/// The method for blocks like this one, if they are to be unpacked quickly.
+pub fn quick_method(block: &[u8]) -> Result<Method> {
     let start = block.len().saturating_sub(BLOCK_PROBE) / 2;
     let probe = block.get(start..).and_then(|rest| rest.get(..BLOCK_PROBE)).unwrap_or(block);
-    let best = |ways: &[Method]| -> Result<(usize, Method)> {
+    let best = |methods: &[Method]| -> Result<(usize, Method)> {
         let mut best = (usize::MAX, XZ_6);
-        for way in ways {
-            let size = way.pack(probe)?.1.len();
+        for method in methods {
+            let size = method.pack(probe)?.1.len();
             if size < best.0 {
-                best = (size, *way);
+                best = (size, *method);
             }
         }
         Ok(best)
     };
-    let xz = DEFAULT_WAYS.into_iter().filter(|way| matches!(way, Method::Xz { .. })).collect::<Vec<_>>();
-    let (quick, small) = (best(&QUICK_WAYS)?, best(&xz)?);
+    let xz = DEFAULT_METHODS.into_iter().filter(|method| matches!(method, Method::Xz { .. })).collect::<Vec<_>>();
+    let (quick, small) = (best(&QUICK_METHODS)?, best(&xz)?);
     Ok(if small.0.saturating_mul(3) < quick.0.saturating_mul(2) { small.1 } else { quick.1 })
 }
 
-/// Packs in the best of all ways, without storing.
+/// Packs by the best of all methods, without storing.
 pub fn smallest_packed(data: &[u8], effort: Effort) -> Result<(Backend, Vec<u8>)> {
     if effort == Effort::Default && data.len() > PROBE_BELOW {
-        return best_way(data, effort)?.pack(data);
+        return best_method(data, effort)?.pack(data);
     }
     let mut best: Option<(Backend, Vec<u8>)> = None;
     // For what is tiny, even `fast` can afford the best zstd.
-    let ways = if effort == Effort::Fast && data.len() < 4096 { &[Method::Zstd(19)] } else { effort.ways() };
-    for way in ways {
-        let packed = way.pack(data)?;
+    let methods = if effort == Effort::Fast && data.len() < 4096 { &[Method::Zstd(19)] } else { effort.methods() };
+    for method in methods {
+        let packed = method.pack(data)?;
         if best.as_ref().is_none_or(|b| packed.1.len() < b.1.len()) {
             best = Some(packed);
         }
@@ -227,7 +227,7 @@ pub fn smallest_packed(data: &[u8], effort: Effort) -> Result<(Backend, Vec<u8>)
     best.map_or_else(|| XZ_6.pack(data), Ok)
 }
 
-/// Packs in the smallest of all ways.
+/// Packs by the method that gives the fewest bytes.
 pub fn smallest(data: &[u8], effort: Effort) -> Result<(Backend, Vec<u8>)> {
     let packed = smallest_packed(data, effort)?;
     if packed.1.len() < data.len() { Ok(packed) } else { Ok((Backend::Stored, data.to_vec())) }
@@ -238,15 +238,15 @@ pub fn smallest_far(data: &[u8]) -> Result<(Backend, Vec<u8>)> {
     if data.len() > PROBE_BELOW { XZ_FAR.pack(data) } else { smallest(data, Effort::Default) }
 }
 
-/// Packs in the best way that parts can be joined from: xz.
+/// Packs by the best method that parts can be joined from: xz.
 pub fn smallest_xz(data: &[u8], effort: Effort) -> Result<(Backend, Vec<u8>)> {
-    let is_xz = |way: &&Method| matches!(way, Method::Xz { .. });
+    let is_xz = |method: &&Method| matches!(method, Method::Xz { .. });
     let probe = data.get(..PROBE).filter(|_| effort != Effort::Best).unwrap_or(data);
     let mut best = (usize::MAX, XZ_6);
-    for way in effort.ways().iter().filter(is_xz) {
-        let size = way.pack(probe)?.1.len();
+    for method in effort.methods().iter().filter(is_xz) {
+        let size = method.pack(probe)?.1.len();
         if size < best.0 {
-            best = (size, *way);
+            best = (size, *method);
         }
     }
     best.1.pack(data)
@@ -267,10 +267,10 @@ mod tests {
     fn every_way_gives_the_bytes_back() {
         let data: Vec<u8> = (0..60_000u32).flat_map(|i| format!("{}\n", i * 7 % 1000).into_bytes()).collect();
         for effort in [Effort::Fast, Effort::Default, Effort::Best] {
-            for way in effort.ways() {
+            for method in effort.methods() {
                 for data in [&data[..], b"", b"x"] {
-                    let (backend, packed) = way.pack(data).unwrap();
-                    assert_eq!(backend.unpack(&Bytes::from(packed), 1 << 30).unwrap(), data, "{way:?}");
+                    let (backend, packed) = method.pack(data).unwrap();
+                    assert_eq!(backend.unpack(&Bytes::from(packed), 1 << 30).unwrap(), data, "{method:?}");
                 }
             }
             let (backend, packed) = smallest(&data, effort).unwrap();
@@ -278,15 +278,15 @@ mod tests {
             assert_eq!(backend.unpack(&packed.into(), 1 << 30).unwrap(), data);
             assert_eq!(smallest(b"", effort).unwrap(), (Backend::Stored, Vec::new()));
         }
-        for way in QUICK_WAYS {
-            let (backend, packed) = way.pack(&data).unwrap();
-            assert_eq!(backend.unpack(&packed.into(), 1 << 30).unwrap(), data, "{way:?}");
+        for method in QUICK_METHODS {
+            let (backend, packed) = method.pack(&data).unwrap();
+            assert_eq!(backend.unpack(&packed.into(), 1 << 30).unwrap(), data, "{method:?}");
         }
     }
 
     #[test]
     fn xz_must_be_worth_the_wait() {
-        let size = |way: Method, data: &[u8]| way.pack(data).unwrap().1.len();
+        let size = |method: Method, data: &[u8]| method.pack(data).unwrap().1.len();
         let lines = |line: &dyn Fn(u32) -> String| (0..60_000).map(|i| line(i) + "\n").collect::<String>().into_bytes();
         let scrambled = |i: u32| i.wrapping_mul(0x9E37_79B9) >> 7;
         for data in [
@@ -296,12 +296,12 @@ mod tests {
             b"x".to_vec(),
             Vec::new(),
         ] {
-            let way = quick_way(&data).unwrap();
-            if matches!(way, Method::Xz { .. }) {
-                let quick = QUICK_WAYS.map(|way| size(way, &data)).into_iter().min().unwrap();
-                assert!(size(way, &data) * 4 < quick * 3, "{way:?}");
+            let method = quick_method(&data).unwrap();
+            if matches!(method, Method::Xz { .. }) {
+                let quick = QUICK_METHODS.map(|method| size(method, &data)).into_iter().min().unwrap();
+                assert!(size(method, &data) * 4 < quick * 3, "{method:?}");
             }
         }
-        assert!(!matches!(quick_way(&lines(&|i| scrambled(i).to_string())).unwrap(), Method::Xz { .. }));
+        assert!(!matches!(quick_method(&lines(&|i| scrambled(i).to_string())).unwrap(), Method::Xz { .. }));
     }
 }

@@ -4,7 +4,7 @@
 //! bounded by a batch of groups whatever the length of the input. A column's type holds for the whole file, so every
 //! block keeps both zone maps it could have until the end.
 
-use super::compress::{Effort, Method, best_way, quick_way, smallest_packed};
+use super::compress::{Effort, Method, best_method, quick_method, smallest_packed};
 use super::put::{Joined, put_sv, put_uv};
 use super::spool::Spool;
 use crate::backend::Backend;
@@ -34,7 +34,7 @@ pub struct Settings {
     pub spill_folder: Option<PathBuf>,
 }
 
-/// Columns shorter than this in their first group are tried in every way in every group.
+/// Columns shorter than this in their first group are tried with every method in every group.
 const SHORT: usize = 96 << 10;
 
 /// What the writer of a table says about a column, instead of its cells.
@@ -67,8 +67,8 @@ pub struct Groups {
     /// Complete groups, column by column.
     waiting: Vec<(usize, Joined)>,
     waiting_bytes: usize,
-    /// For each column the way to pack it, once that is known.
-    ways: Vec<Option<Method>>,
+    /// For each column the method that packs it, once that is known.
+    methods: Vec<Option<Method>>,
     facts: Vec<BlockStats>,
     /// What the cells of each column are; nothing once there is one that nothing says.
     kinds: Option<Vec<Kinds>>,
@@ -111,7 +111,7 @@ impl Groups {
             columns: vec![Joined::default(); width],
             waiting: Vec::new(),
             waiting_bytes: 0,
-            ways: vec![None; width],
+            methods: vec![None; width],
             facts: Vec::new(),
             kinds: Some(vec![Kinds::default(); width]),
             text: CellsOf::Csv { crlf: false },
@@ -153,21 +153,21 @@ impl Groups {
         let Settings { effort, quick, threads, .. } = self.settings;
         let quick = quick && effort == Effort::Default;
         if effort == Effort::Default && self.facts.is_empty() {
-            let first = self.waiting.iter().take(self.ways.len()).collect();
-            let way = |(_, column): &(usize, Joined)| match column.bytes() {
+            let first = self.waiting.iter().take(self.methods.len()).collect();
+            let method = |(_, column): &(usize, Joined)| match column.bytes() {
                 short if short.len() < SHORT => Ok(None),
-                cells if quick => quick_way(cells).map(Some),
-                cells => best_way(cells, effort).map(Some),
+                cells if quick => quick_method(cells).map(Some),
+                cells => best_method(cells, effort).map(Some),
             };
-            self.ways = parallel::map(first, threads, way)?;
+            self.methods = parallel::map(first, threads, method)?;
         }
         let waiting = std::mem::take(&mut self.waiting);
         self.waiting_bytes = 0;
         let pack = |(k, column): (usize, Joined)| {
             let cells = column.bytes();
-            let (backend, packed) = match self.ways.get(k).copied().flatten() {
-                Some(way) => way.pack(cells)?,
-                None if quick => quick_way(cells)?.pack(cells)?,
+            let (backend, packed) = match self.methods.get(k).copied().flatten() {
+                Some(method) => method.pack(cells)?,
+                None if quick => quick_method(cells)?.pack(cells)?,
                 None => smallest_packed(cells, effort)?,
             };
             let tag = if backend == Backend::Xz { 0 } else { 1 };
@@ -177,7 +177,7 @@ impl Groups {
                 Some(Given::Integer) => (integers(&mut column.iter().filter(is_there)).or(Some((0, 0))), None),
                 Some(Given::Decimal) => (None, decimals(&mut column.iter().filter(is_there)).or(Some((0.0, 0.0)))),
             };
-            let last = k + 1 == self.ways.len();
+            let last = k + 1 == self.methods.len();
             let kinds = self.kinds.as_ref().and_then(|_| match self.text {
                 CellsOf::Csv { crlf } => Some(kinds(&mut column.iter(), crlf && last)),
                 CellsOf::Json => json_kinds(&mut column.iter()),
@@ -198,7 +198,7 @@ impl Groups {
 
     /// Packs what is left.
     pub fn finish(mut self) -> Result<Finished> {
-        let width = self.ways.len();
+        let width = self.methods.len();
         if !self.rows.is_multiple_of(self.settings.group_rows as u64) {
             self.close_group()?;
         }

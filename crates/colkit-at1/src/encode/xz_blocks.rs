@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn joined_streams_are_one_stream() {
         let parts = [&b"hello hello hello"[..], b"", &[7; 100_000], b"x"];
-        let ways = [(3, 2), (4, 0), (0, 0), (1, 3)].map(|(lc, pb)| Method::Xz { preset: 6, lc, pb, nice: None });
-        let packed: Vec<Vec<u8>> = parts.iter().zip(ways).map(|(p, way)| way.pack(p).unwrap().1).collect();
+        let methods = [(3, 2), (4, 0), (0, 0), (1, 3)].map(|(lc, pb)| Method::Xz { preset: 6, lc, pb, nice: None });
+        let packed: Vec<Vec<u8>> = parts.iter().zip(methods).map(|(p, method)| method.pack(p).unwrap().1).collect();
         let joined = join(&packed.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
         assert_eq!(Backend::Xz.unpack(&joined.into(), 1 << 20).unwrap(), parts.concat());
         assert_eq!(join(&[]), None);

@@ -97,7 +97,7 @@ pub fn take(
 
 /// The batches of a scan, in row order. After an error there is nothing more.
 pub struct Batches {
-    host: Execution,
+    execution: Execution,
     schema: SchemaRef,
     read_schema: SchemaRef,
     planned: Planned,
@@ -112,11 +112,11 @@ enum Execution {
 impl Batches {
     fn new(scanner: Scanner, source: Arc<dyn Source>, threads: usize) -> Result<Self> {
         let (schema, read_schema) = (scanner.schema(), scanner.plan().read_schema.clone());
-        let host = match threads {
+        let execution = match threads {
             0 | 1 => Execution::SingleThread(SingleThread { scanner, source }),
             _ => Execution::Shared(Workers::start(scanner, source, threads)),
         };
-        Ok(Batches { host, schema, read_schema, planned: Planned::default(), finished: false })
+        Ok(Batches { execution, schema, read_schema, planned: Planned::default(), finished: false })
     }
 
     /// The schema of the batches.
@@ -131,8 +131,8 @@ impl Batches {
 
     /// How many rows have been decoded so far of each column that is read: those asked for, then those of conditions.
     pub fn decoded(&self) -> Vec<(String, u64)> {
-        let rows = match &self.host {
-            Execution::SingleThread(alone) => alone.scanner.decoded().to_vec(),
+        let rows = match &self.execution {
+            Execution::SingleThread(single) => single.scanner.decoded().to_vec(),
             Execution::Shared(workers) => workers.shared.lock().scanner.decoded().to_vec(),
         };
         self.read_schema.fields().iter().map(|f| f.name().clone()).zip(rows).collect()
@@ -140,8 +140,8 @@ impl Batches {
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            let rows = match &mut self.host {
-                Execution::SingleThread(alone) => alone.next_rows()?,
+            let rows = match &mut self.execution {
+                Execution::SingleThread(single) => single.next_rows()?,
                 Execution::Shared(workers) => workers.next_rows()?,
             };
             let Some(rows) = rows else { return Ok(None) };

@@ -199,12 +199,12 @@ fn derived(source: usize, of: &Distinct, cells: &[&[u8]], distinct: &Distinct) -
 
 /// How many bytes a chunk takes, about.
 fn measured(chunk: &Chunk, effort: Effort) -> Result<usize> {
-    let way = match effort {
+    let method = match effort {
         Effort::Fast => Method::Zstd(3),
         Effort::Default => MEASURE,
         Effort::Best => crate::encode::compress::XZ_6,
     };
-    Ok(way.pack(&chunk.bytes)?.1.len())
+    Ok(method.pack(&chunk.bytes)?.1.len())
 }
 
 fn candidates(cells: &[&[u8]], text: impl FnOnce() -> Vec<u8>, distinct: Option<&Distinct>) -> Vec<Chunk> {
