@@ -119,6 +119,7 @@ bench-peers: $(VENV)-bench/ready
 bench-sql: $(VENV)-bench/ready release
 	$(VENV)-bench/bin/python bench/tpch_data.py $(TARGET)/release/colkit bench/out/tpch-1
 	$(TARGET)/release/examples/tpch bench/out/tpch-1 tests/tpch --json bench/results/sql.json
+	$(VENV)-bench/bin/python bench/tpch_duckdb.py bench/out/tpch-1 tests/tpch bench/results/sql.json
 
 # The page, its charts and the README's section, from the results that are there.
 bench-report: $(VENV)-bench/ready
