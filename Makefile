@@ -43,6 +43,7 @@ interop: $(VENV)/ready $(VENV)-lance4/ready $(VENV)-lance14/ready
 	$(VENV)/bin/python tests/interop/exchange.py $(TARGET)/debug/colkit
 	$(VENV)/bin/python tests/interop/generated.py $(TARGET)/debug/colkit
 	$(VENV)/bin/python tests/interop/sql.py $(TARGET)/debug/colkit
+	$(VENV)/bin/python tests/interop/detection.py $(TARGET)/debug/colkit
 	for v in 4 14; do for way in read write; do \
 	  $(VENV)-lance$$v/bin/python $(LANCE)/lance_$$way.py $(TARGET)/debug/examples/lance_$$way --files 25 || exit 1; \
 	done; done
@@ -151,5 +152,5 @@ tour:
 	$(CARGO) run --release --locked -- tour
 
 clean:
-	rm -rf $(VENV) $(VENV)-lance4 $(VENV)-lance14 $(VENV)-bench bench/out
+	rm -rf .detection $(VENV) $(VENV)-lance4 $(VENV)-lance14 $(VENV)-bench bench/out
 	$(CARGO) clean

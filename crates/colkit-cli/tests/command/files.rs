@@ -326,8 +326,9 @@ fn standard_input_is_copied_to_a_file_without_a_name() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("tmp")).unwrap();
     for signal in ["-INT", "-KILL"] {
-        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_colkit"))
-            .args(["sql", "SELECT sum(a) FROM '-'"])
+        // A shell's background jobs ignore SIGINT, and so would the command in tests that one of them runs.
+        let mut child = std::process::Command::new("env")
+            .args(["--default-signal=INT", env!("CARGO_BIN_EXE_colkit"), "sql", "SELECT sum(a) FROM '-'"])
             .env("TMPDIR", folder.path("tmp"))
             .stdin(std::process::Stdio::piped())
             .spawn()
