@@ -82,6 +82,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Nothing may follow: the object ends where its brackets do.
+    pub fn nothing(&mut self) -> Parsed<()> {
+        match self.token() {
+            None => Ok(()),
+            Some(_) => Err(self.expected("the end of the object")),
+        }
+    }
+
     /// What comes next. Words (`null`, `true`, `false`) are passed over.
     pub fn kind(&mut self) -> Parsed<Kind> {
         let (word, kind) = match self.token() {

@@ -1,11 +1,12 @@
-//! NDJSON: one JSON object per line, each a row.
+//! NDJSON: one JSON object per line, each a row; or an array of objects, which is read the same way (`framing`).
 //!
-//! Files are read as `crate::text` says. Opening one checks every line, and every value adds to the shape of its column
+//! Files are read as `crate::text` says. Opening one checks every record, and every value adds to the shape of its column
 //! (`open`, `shape`); reading makes arrays of the columns that are wanted (`rows`, `build`). Nothing is sampled, so the
-//! types do not depend on the order of the lines. The rules are in `docs/formats/ndjson.md`.
+//! types do not depend on the order of the records. The rules are in `docs/formats/ndjson.md`.
 
 mod build;
 mod cursor;
+mod framing;
 mod open;
 mod rows;
 mod shape;
@@ -81,8 +82,8 @@ impl Format for NdjsonFormat {
     }
 }
 
-/// Text whose first line with anything on it starts an object with a quoted name, or is `{}`. A CSV header may start
-/// with a brace too, but not like that: a quote inside a cell that is not quoted is refused there.
+/// Text whose first line with anything on it starts an object with a quoted name, or is `{}`; or an array of such objects. A
+/// CSV header may start with a brace too, but not like that: a quote inside a cell that is not quoted is refused there.
 pub(crate) fn looks_like_objects(head: &[u8], tail: &[u8]) -> bool {
     if tail.is_empty() {
         // Formats with a magic are asked first.
@@ -90,7 +91,9 @@ pub(crate) fn looks_like_objects(head: &[u8], tail: &[u8]) -> bool {
     }
     let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     let mut marks = text.iter().filter(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
-    marks.next() == Some(&b'{') && matches!(marks.next(), Some(b'"' | b'}'))
+    let first = marks.next();
+    let opened = if first == Some(&b'[') { marks.next() } else { first };
+    opened == Some(&b'{') && matches!(marks.next(), Some(b'"' | b'}'))
 }
 
 #[cfg(test)]
@@ -102,8 +105,9 @@ mod tests {
         assert!(looks_like_objects(b"{\"a\":1}\n", b"}\n"));
         assert!(looks_like_objects(b"\xEF\xBB\xBF\n { \"a\": 1}\n", b"}\n"));
         assert!(looks_like_objects(b"{}\n", b"{}\n"));
+        assert!(looks_like_objects(b"[\n  {\n    \"a\": 1}]", b"]"));
         assert!(!looks_like_objects(b"{\"a\":1}\n", b""), "formats with a magic are asked first");
-        for other in [&b"a,b\n"[..], b"[{\"a\":1}]", b"{a},b\n", b"\"{\",b", b""] {
+        for other in [&b"a,b\n"[..], b"[1,2]", b"[a],b\n", b"{a},b\n", b"\"{\",b", b""] {
             assert!(!looks_like_objects(other, b"x"));
         }
     }

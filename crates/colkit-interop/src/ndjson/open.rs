@@ -1,8 +1,9 @@
-//! Opening: every line adds to the shapes of the columns.
+//! Opening: every record adds to the shapes of the columns.
 
 use super::NdjsonOptions;
 use super::build::check_type;
 use super::cursor::{Cursor, Kind};
+use super::framing::{Behind, Framing};
 use super::rows::NdjsonRecords;
 use super::shape::{Members, Shapes, fields};
 use crate::text::{Excerpt, Fault, Parsed, Pass, Surveyor, TextTable, record_limit};
@@ -15,17 +16,19 @@ use std::sync::Arc;
 /// Opens a file of `size` bytes.
 pub(super) fn open(options: NdjsonOptions, size: u64, limits: Limits) -> Boxed<Arc<dyn Table>> {
     coroutine(move |io| async move {
-        let pass = Pass::start(io, size, options.pieces, &limits).await?;
+        let mut pass = Pass::start(io, size, options.pieces, &limits).await?;
+        let framing = pass.header(|text, at_end| Ok(Framing::of(text.bytes, at_end))).await?;
         let mut survey = Survey {
             members: Members::default(),
             shapes: Shapes::new(&limits),
             longest: record_limit(&limits),
             nesting: limits.nesting,
+            framing,
         };
         let index = pass.records(&mut survey).await?;
         let schema = Arc::new(schema(&survey.members, index.rows, &options)?);
         let findings = mixed(&survey.members, &options);
-        let records = NdjsonRecords { schema: schema.clone(), nesting: limits.nesting };
+        let records = NdjsonRecords { schema: schema.clone(), nesting: limits.nesting, framing };
         let table: Arc<dyn Table> = Arc::new(TextTable::new(schema, index, records, findings));
         Ok(table)
     })
@@ -35,25 +38,28 @@ struct Survey {
     /// Of the objects that are the rows.
     members: Members,
     shapes: Shapes,
-    /// Bytes of a line at most.
+    /// Bytes of a record at most.
     longest: u64,
     nesting: u32,
+    framing: Framing,
 }
 
 impl Surveyor for Survey {
     fn survey(&mut self, text: Excerpt<'_>, most: usize, at_end: bool) -> Result<(usize, u64)> {
+        let behind = if at_end { Behind::Nothing } else { Behind::More };
         let mut at = 0;
         let mut rows = 0;
         while at < most.min(text.bytes.len()) {
-            let next = line_end(text.bytes, at);
-            self.check_length(next.unwrap_or(text.bytes.len()) - at)
+            let framed = self.framing.record(text.bytes, at, behind).map_err(|fault| text.locate(fault, |_| None))?;
+            self.check_length(framed.as_ref().map_or(text.bytes.len(), |f| f.next) - at)
                 .map_err(|e| text.locate(Fault::new(at, e), |_| None))?;
-            let Some(next) = next.or(at_end.then_some(text.bytes.len())) else { break };
-            if let Some(line) = row(text.bytes, at, next) {
-                self.object(&mut Cursor::new(line, at, self.nesting)).map_err(|fault| text.locate(fault, |_| None))?;
+            let Some(framed) = framed else { break };
+            if let Some(object) = framed.object {
+                let mut cursor = Cursor::new(object, framed.start, self.nesting);
+                self.object(&mut cursor).map_err(|fault| text.locate(fault, |_| None))?;
                 rows += 1;
             }
-            at = next;
+            at = framed.next;
         }
         Ok((at, rows))
     }
@@ -61,37 +67,25 @@ impl Surveyor for Survey {
 
 impl Survey {
     fn check_length(&self, length: usize) -> Result<()> {
-        Limits::check("a line", length as u64, self.longest).map_err(|e| e.hint(Limits::value_hint()))
+        let what = if self.framing == Framing::Lines { "a line" } else { "an object" };
+        Limits::check(what, length as u64, self.longest).map_err(|e| e.hint(Limits::value_hint()))
     }
 
-    /// Adds one line's object.
+    /// Adds one record's object.
     fn object(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
         match cursor.kind()? {
             Kind::Object => {
                 self.shapes.object(&mut self.members, cursor)?;
-                cursor.end()
+                self.framing.end(cursor)
             }
             kind => {
                 let found = if kind == Kind::List { "a list" } else { "a value" };
                 let error = Error::corrupt("bad_json", format!("expected an object, found {found}"))
-                    .hint("every line must be one JSON object, the row");
+                    .hint("every line, or element of the array, must be one JSON object, the row");
                 Err(Fault::new(cursor.at(), error))
             }
         }
     }
-}
-
-/// Where the line after that at `at` starts.
-pub(super) fn line_end(bytes: &[u8], at: usize) -> Option<usize> {
-    Some(at + memchr::memchr(b'\n', bytes.get(at..)?)? + 1)
-}
-
-/// The text up to the end of the line from `at` to `next`, without its line feed, unless the line is blank.
-pub(super) fn row(bytes: &[u8], at: usize, next: usize) -> Option<&[u8]> {
-    let text = bytes.get(..next)?;
-    let text = text.strip_suffix(b"\n").unwrap_or(text);
-    let blank = text.get(at..)?.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r'));
-    (!blank).then_some(text)
 }
 
 /// The columns that follow from the members of so many rows, and from the options.

@@ -1,8 +1,8 @@
-//! Reading rows: line by line; members of columns that are not wanted are passed over.
+//! Reading rows: record by record; members of columns that are not wanted are passed over.
 
 use super::build::ValueBuilder;
 use super::cursor::Cursor;
-use super::open::{line_end, row};
+use super::framing::{Behind, Framing};
 use crate::parts::keep;
 use crate::text::{Excerpt, Fault, Parsed, Progress, Records, RowReader};
 use arrow::array::{ArrayRef, new_null_array};
@@ -14,9 +14,17 @@ use std::collections::HashMap;
 pub(super) struct NdjsonRecords {
     pub schema: SchemaRef,
     pub nesting: u32,
+    pub framing: Framing,
 }
 
 impl Records for NdjsonRecords {
+    fn properties(&self) -> Vec<(&'static str, String)> {
+        match self.framing {
+            Framing::Lines => Vec::new(),
+            Framing::Array => vec![("records", "elements of an array".to_string())],
+        }
+    }
+
     fn reader(&self, columns: &[ColumnRef], schema: &SchemaRef, batch_rows: usize) -> Box<dyn RowReader> {
         let mut builders: Vec<(String, ValueBuilder)> = Vec::new();
         let mut by_name = HashMap::new();
@@ -29,7 +37,8 @@ impl Records for NdjsonRecords {
             });
             outputs.push((builder, output.clone()));
         }
-        Box::new(NdjsonRows { builders, by_name, outputs, rows: 0, nesting: self.nesting, scratch: Vec::new() })
+        let (nesting, framing) = (self.nesting, self.framing);
+        Box::new(NdjsonRows { builders, by_name, outputs, rows: 0, nesting, framing, scratch: Vec::new() })
     }
 }
 
@@ -41,6 +50,7 @@ struct NdjsonRows {
     /// Rows in the builders.
     rows: usize,
     nesting: u32,
+    framing: Framing,
     scratch: Vec<u8>,
 }
 
@@ -56,14 +66,15 @@ impl NdjsonRows {
     ) -> Result<Progress> {
         let mut read = Progress { end: at, ..Progress::default() };
         while read.end < text.bytes.len() && read.rows < rows && read.bytes < bytes {
-            let next = line_end(text.bytes, read.end).unwrap_or(text.bytes.len());
-            if let Some(line) = row(text.bytes, read.end, next) {
-                let mut cursor = Cursor::new(line, read.end, self.nesting);
+            let framed = self.framing.record(text.bytes, read.end, Behind::Records);
+            let Some(framed) = framed.map_err(|fault| text.locate(fault, |_| None))? else { break };
+            if let Some(object) = framed.object {
+                let mut cursor = Cursor::new(object, framed.start, self.nesting);
                 found(self, &mut cursor).map_err(|fault| text.locate(fault, |_| None))?;
                 read.rows += 1;
-                read.bytes += next - read.end;
+                read.bytes += framed.next - read.end;
             }
-            read.end = next;
+            read.end = framed.next;
         }
         Ok(read)
     }
@@ -88,7 +99,7 @@ impl NdjsonRows {
                 fault
             })
         })?;
-        cursor.end()?;
+        self.framing.end(cursor)?;
         for (_, column) in builders {
             if column.len() == before {
                 column.append_null();
