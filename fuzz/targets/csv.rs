@@ -22,7 +22,7 @@ libfuzzer_sys::fuzz_target!(init: colkit_fuzz::prepare(), |data: &[u8]| {
             null_words: if flag(7) { vec!["NA".into(), "-".into()] } else { Vec::new() },
             ..if flag(4) { Inference::full() } else { Inference::plain() }
         },
-        look_for: LookFor { delimiter: flag(4), header: flag(4), spelling: flag(4) },
+        look_for: LookFor { delimiter: flag(4), header: flag(4), quote: flag(4), lines: flag(4), spelling: flag(4) },
         pad_short_rows: flag(5),
         rename_duplicates: flag(6),
         ..CsvOptions::default()

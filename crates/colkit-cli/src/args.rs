@@ -6,6 +6,7 @@ use std::path::PathBuf;
 mod check;
 mod convert;
 mod dataset;
+mod files;
 mod lance;
 mod limits;
 mod pack;
@@ -16,6 +17,7 @@ mod sql;
 pub use check::{DiffArgs, InspectArgs, SchemaArgs, VerifyArgs};
 pub use convert::{CompressionArg, ConvertArgs, FitArgs, NullsArg, TypesArg};
 pub use dataset::{BasePathArgs, DatasetArgs, RowIdArgs, VersionsArgs};
+pub use files::FilesArgs;
 pub use lance::LanceArgs;
 pub use limits::LimitArgs;
 pub use pack::{PackArgs, UnpackArgs};
@@ -26,7 +28,8 @@ pub use sql::SqlArgs;
 const EXIT_CODES: &str = "\
 The format is detected from the content, also of files compressed with gzip, zstd, xz or bzip2.
 FILE may be a path, a URL (s3://, gs://, az://, https://), a Lance dataset (a directory; trips.lance@3
-is its version 3), or - for stdin or stdout.
+is its version 3), another directory or a quoted pattern ('part-*.csv') for all its files as one table,
+or - for stdin or stdout.
 Exit codes: 0 success; 1 failure, invalid file or differences found; 2 usage error;
 70 a bug in colkit.
 Colour and progress are shown only on a terminal; set NO_COLOR to disable colour.";
@@ -60,7 +63,9 @@ pub enum Verb {
     /// Print the first rows
     #[command(after_help = "Examples:
   colkit head trades.cff
-  colkit head -n 3 --columns sym,price trades.csv")]
+  colkit head -n 3 --columns sym,price trades.csv
+  colkit head --filename jan.csv feb.csv
+  colkit head 'data/**/*.parquet'")]
     Head(HeadArgs),
     /// Print the last rows
     #[command(after_help = "Examples:
@@ -78,7 +83,8 @@ the same rows.")]
     /// Print the number of rows
     #[command(after_help = "Examples:
   colkit count trades.cff
-  colkit count trades.csv.gz --where 'price >= 10'")]
+  colkit count trades.csv.gz --where 'price >= 10'
+  colkit count 'part-*.csv'")]
     Count(CountArgs),
     /// Print rows, with optional column, row range and predicate selection
     #[command(after_help = "Examples:

@@ -2,7 +2,8 @@
 
 use crate::Io;
 use crate::args::{
-    ColumnArgs, DatasetArgs, FitArgs, ForceArgs, NullsArg, PrintRowsArgs, ReadingArgs, RowIdArgs, TypesArg, YesNo,
+    ColumnArgs, DatasetArgs, FilesArgs, FitArgs, ForceArgs, NullsArg, PrintRowsArgs, ReadingArgs, RowIdArgs, TypesArg,
+    YesNo,
 };
 use crate::rows::RowOutput;
 use colkit::{
@@ -25,6 +26,7 @@ impl ReadingArgs {
         let inference = Inference { null_words: self.null_values.clone(), ..Inference::full() };
         let text = TextOptions {
             delimiter: self.delimiter,
+            quote: self.quote.unwrap_or_default(),
             header: if self.no_header { Some(false) } else { self.header.map(|answer| answer == YesNo::Yes) },
             encoding: self.encoding,
             spelling: self.spelling()?,
@@ -69,27 +71,55 @@ impl ReadingArgs {
         self.threads.map_or_else(colkit::available_threads, Into::into)
     }
 
-    /// Opens one file. What was found out about a text is said, unless messages are JSON.
+    /// Opens files as one table. What was found out about a text is said, unless messages are JSON.
     pub fn open(
         &self,
-        file: &Path,
+        files: &FilesArgs,
         dataset: &DatasetArgs,
         ids: RowIdArgs,
         json: bool,
         io: &mut Io,
     ) -> Result<OpenFile> {
-        let options = self.open_options()?.with_row_ids(ids.with_row_id);
-        let opened = options.open_input(&input(file, dataset, io)?)?;
+        let inputs = inputs(files.files.iter().map(|file| (file, dataset)), io)?;
+        self.open_input(&Input::several(inputs), files, ids, json, io)
+    }
+
+    fn open_input(
+        &self,
+        input: &Input,
+        files: &FilesArgs,
+        ids: RowIdArgs,
+        json: bool,
+        io: &mut Io,
+    ) -> Result<OpenFile> {
+        let options = self.open_options()?.with_row_ids(ids.with_row_id).with_filename(files.filename);
+        let opened = options.open_input(input)?;
         ids.check(opened.input())?;
-        if let Some(found) = opened.found().filter(|_| !json) {
-            let label = io.stderr.yellow("note:");
-            writeln!(io.stderr, "{label} {}: read with {found}", opened.input().name())?;
+        if !json {
+            tell_found(&opened, io)?;
         }
         Ok(opened)
     }
 }
 
-/// A file whose rows are to be printed, the columns of it that were asked for, and how.
+/// What is said of files at most, one by one.
+const MOST_TOLD: usize = 3;
+
+/// Says what was found out about texts.
+fn tell_found(opened: &OpenFile, io: &mut Io) -> Result<()> {
+    let found = opened.found_by_file();
+    let label = io.stderr.yellow("note:");
+    for (name, found) in found.iter().take(MOST_TOLD) {
+        let otherwise = if found == "lines, not cells" { "; --from csv reads it as CSV" } else { "" };
+        writeln!(io.stderr, "{label} {name}: read with {found}{otherwise}")?;
+    }
+    if found.len() > MOST_TOLD {
+        writeln!(io.stderr, "{label} and so for other files (inspect says it of each)")?;
+    }
+    Ok(())
+}
+
+/// A table whose rows are to be printed, the columns of it that were asked for, and how.
 pub struct Opened {
     pub file: OpenFile,
     pub columns: Option<Vec<ColumnName>>,
@@ -101,7 +131,27 @@ impl PrintRowsArgs {
     pub fn open(&self, io: &mut Io) -> Result<Opened> {
         let printing = RowOutput::new(&self.print, self.force.existing(), self.script.json, io)?;
         let columns = self.columns.names()?;
-        let file = self.reading.open(&self.file, &self.dataset, self.ids, self.script.json, io)?;
+        let file = self.reading.open(&self.files, &self.dataset, self.ids, self.script.json, io)?;
+        Ok(Opened { file, columns, printing })
+    }
+
+    /// The same for the first rows: of standard input no more is read than that takes.
+    pub fn open_start(&self, rows: u64, io: &mut Io) -> Result<Opened> {
+        if !matches!(self.files.files.as_slice(), [only] if is_stream(only)) {
+            return self.open(io);
+        }
+        let printing = RowOutput::new(&self.print, self.force.existing(), self.script.json, io)?;
+        let columns = self.columns.names()?;
+        let (input, lines) = Input::start_of(STDIN_NAME, &mut io.stdin, rows)?;
+        let file = self.reading.open_input(&input, &self.files, self.ids, self.script.json, io)?;
+        if let Some(lines) = lines.filter(|_| !self.script.json) {
+            let label = io.stderr.yellow("note:");
+            let lines = crate::human::plural(lines, "line");
+            writeln!(
+                io.stderr,
+                "{label} {STDIN_NAME}: columns and types are those of the first {lines}; the rest is not read"
+            )?;
+        }
         Ok(Opened { file, columns, printing })
     }
 }
@@ -109,7 +159,7 @@ impl PrintRowsArgs {
 impl RowIdArgs {
     /// Only rows of datasets have ids.
     pub fn check(self, input: &Input) -> Result<()> {
-        if self.with_row_id && !input.objects().are_there() {
+        if self.with_row_id && !input.files().iter().all(|file| file.objects().are_there()) {
             return Err(Error::request("option_of_another_format", "only rows of datasets have ids").file(input.name()));
         }
         Ok(())
@@ -133,9 +183,32 @@ pub fn input(file: &Path, dataset: &DatasetArgs, io: &mut Io) -> Result<Input> {
     if is_stream(file) { Input::spooled(STDIN_NAME, &mut io.stdin) } else { Input::path_with(file, &dataset.options()) }
 }
 
+/// The one file of this name, for verbs that take files as they are.
+pub fn one_file(file: &Path, io: &mut Io) -> Result<Input> {
+    let input = input(file, &DatasetArgs::default(), io)?;
+    if input.is_several() {
+        let what = "expected a file, found a folder or a pattern of several";
+        return Err(Error::request("is_a_folder", what).file(input.name()));
+    }
+    Ok(input)
+}
+
+/// Every file that the names stand for: those of folders and patterns one by one. A name that stands for none comes with
+/// the reason.
+pub fn each_file(names: &[PathBuf]) -> Vec<(PathBuf, Result<()>)> {
+    let files = |name: &PathBuf| match is_stream(name) {
+        true => vec![(name.clone(), Ok(()))],
+        false => match Input::list(name) {
+            Ok(files) => files.into_iter().map(|file| (file, Ok(()))).collect(),
+            Err(error) => vec![(name.clone(), Err(error))],
+        },
+    };
+    names.iter().flat_map(files).collect()
+}
+
 /// The paths and URLs that are read.
 pub fn places(inputs: &[Input]) -> impl Iterator<Item = &Path> {
-    inputs.iter().filter_map(Input::place)
+    inputs.iter().flat_map(Input::places)
 }
 
 /// Several inputs, of which at most one is standard input.

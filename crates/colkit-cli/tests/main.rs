@@ -9,6 +9,7 @@
 )]
 
 mod command {
+    mod as_it_comes;
     mod asks;
     mod bundles;
     mod changing;
@@ -33,6 +34,7 @@ mod command {
     mod packs;
     mod prints;
     mod run;
+    mod several;
     mod sql;
     mod stores;
     mod terminal;

@@ -74,6 +74,7 @@ pub const ALL: &[Code] = &[
     code(Request, "bad_key", "Rows cannot be matched by that key.", ""),
     code(Request, "bad_level", "The compression has no such level.", ""),
     code(Request, "bad_predicate", "The condition cannot be parsed.", ""),
+    code(Request, "bad_quote", "That character cannot stand around cells.", ""),
     code(Request, "bad_rows", "The rows are not a number or range that can be used.", "Write `10..20`, `10..`, `..20` or `7`, counted from 0."),
     code(Request, "bad_sql", "The SQL cannot be parsed or planned.", ""),
     code(Request, "bad_table", "A table is not given as `NAME=PATH`.", ""),

@@ -30,6 +30,11 @@ impl TableFile {
         Ok(TableFile { format, table, source, limits: options.limits.clone(), threads: available_threads() })
     }
 
+    /// A table that is open already, over these bytes.
+    pub fn of(format: Arc<dyn Format>, table: Arc<dyn Table>, source: Arc<dyn Source>, limits: Limits) -> Self {
+        TableFile { format, table, source, limits, threads: available_threads() }
+    }
+
     /// Uses this many threads for scans.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);

@@ -3,9 +3,12 @@
 //! Each lane yields some of the columns, in batches of any size. Here they are joined into whole rows, as many at a
 //! time as every lane has ready.
 
-use crate::{Error, Result};
+use crate::plan::batch_of;
+use crate::{BatchMachine, Error, Lane, Machine, Result, Step};
 use arrow::array::ArrayRef;
+use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
 use std::collections::VecDeque;
 
 /// What one lane has ready.
@@ -69,4 +72,51 @@ pub(crate) fn join<'a>(lanes: impl Iterator<Item = &'a mut LaneOutput>) -> Resul
         columns.extend(lane.columns.iter().copied().zip(part.columns().iter().cloned()));
     }
     Ok(Joined::Rows(rows, columns))
+}
+
+/// All lanes as one machine, whose batches have the columns of `schema`. What lanes need is asked for together.
+pub fn join_lanes(lanes: Vec<Lane>, schema: SchemaRef) -> BatchMachine {
+    let lane = |lane: Lane| (LaneOutput::new(lane.columns), lane.machine, 0);
+    Box::new(JoinedLanes { lanes: lanes.into_iter().map(lane).collect(), schema })
+}
+
+struct JoinedLanes {
+    /// Each with the number of ranges that it waits for.
+    lanes: Vec<(LaneOutput, BatchMachine, usize)>,
+    schema: SchemaRef,
+}
+
+impl Machine for JoinedLanes {
+    type Output = Option<RecordBatch>;
+
+    fn step(&mut self, got: Vec<Bytes>) -> Result<Step<Self::Output>> {
+        let mut got = got.into_iter();
+        loop {
+            match join(self.lanes.iter_mut().map(|(output, ..)| output))? {
+                Joined::Rows(rows, mut columns) => {
+                    columns.sort_by_key(|(position, _)| *position);
+                    let columns = columns.into_iter().map(|(_, column)| column).collect();
+                    return Ok(Step::Ready(Some(batch_of(&self.schema, columns, rows)?)));
+                }
+                Joined::Finished => return Ok(Step::Ready(None)),
+                Joined::Waiting => {}
+            }
+            let mut needed = Vec::new();
+            for (output, machine, awaited) in &mut self.lanes {
+                if output.finished || !output.ready.is_empty() {
+                    continue;
+                }
+                match machine.step(got.by_ref().take(std::mem::take(awaited)).collect())? {
+                    Step::Ready(batch) => output.push(batch),
+                    Step::Need(ranges) => {
+                        *awaited = ranges.len();
+                        needed.extend(ranges);
+                    }
+                }
+            }
+            if !needed.is_empty() {
+                return Ok(Step::Need(needed));
+            }
+        }
+    }
 }

@@ -42,6 +42,7 @@ mod scanner;
 mod select_rows;
 mod selection;
 mod sink;
+mod slots;
 mod source;
 mod table;
 #[cfg(feature = "fs")]
@@ -61,6 +62,7 @@ pub use format::{
     Format, Nulls, ReadOptions, TableWriter, Types, WriteOptions, WriteSummary, available_threads, check_batch,
 };
 pub use hint::{Hint, Setting};
+pub use lanes::join_lanes;
 pub use layout::{ColumnRegions, Layout, Region, RegionKind};
 pub use limits::Limits;
 pub use machine::{BatchMachine, Boxed, Machine, Step, ready};
@@ -76,6 +78,7 @@ pub use selection::Selection;
 #[cfg(feature = "fs")]
 pub use sink::FileSink;
 pub use sink::{Existing, MemorySink, Sink, StreamSink};
+pub use slots::{Slots, SlotsSource};
 #[cfg(feature = "mmap")]
 pub use source::MappedSource;
 pub use source::{Counting, ReadCount, Source};

@@ -103,10 +103,9 @@ impl Objects {
             return Err(Error::unsupported("other_file", "the file stands alone, and its data lies in others")
                 .hint("open the folder that it belongs to"));
         };
-        let object = u32::try_from(names.len() + 1).ok().filter(|n| u64::from(*n) < u64::MAX / SLOT);
-        let object = object.ok_or_else(|| Error::limit("the objects of a table", names.len(), u64::MAX / SLOT))?;
+        let object = Object::numbered(names.len() + 1)?;
         names.push(name);
-        Ok(Object(object))
+        Ok(object)
     }
 
     /// The name of an object; `None` is the file itself.
@@ -133,6 +132,12 @@ impl Objects {
 }
 
 impl Object {
+    /// The one of this number, if there can be so many.
+    pub(crate) fn numbered(number: usize) -> Result<Self> {
+        let object = u32::try_from(number).ok().filter(|n| u64::from(*n) < u64::MAX / SLOT);
+        object.map(Object).ok_or_else(|| Error::limit("the objects of a table", number, u64::MAX / SLOT))
+    }
+
     /// Which one it is: 0 is the file that was opened.
     pub fn number(self) -> u32 {
         self.0

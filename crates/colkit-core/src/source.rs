@@ -4,6 +4,8 @@
 mod file;
 #[cfg(feature = "fs")]
 mod folder;
+#[cfg(feature = "fs")]
+mod handles;
 #[cfg(feature = "mmap")]
 mod mapped;
 #[cfg(feature = "fs")]

@@ -9,6 +9,7 @@ use datafusion::error::Result;
 use object_store::{ObjectMeta, ObjectStore};
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OnceCell;
 
@@ -40,10 +41,15 @@ impl OpenTable {
 pub(crate) struct OpenFiles {
     options: OpenOptions,
     open: Mutex<HashMap<Key, Arc<OnceCell<Arc<OpenTable>>>>>,
+    /// Temporary files that the open ones hold.
+    held: AtomicUsize,
 }
 
 /// Files kept open at most. Beyond it all are forgotten: queries over that many files do not come back soon.
 const MOST_OPEN: usize = 4096;
+
+/// Temporary files of them at most: those are open for as long as they are needed.
+const MOST_HELD: usize = 32;
 
 /// Which version of which file, read how.
 #[derive(PartialEq, Eq, Hash)]
@@ -60,7 +66,7 @@ struct Key {
 
 impl OpenFiles {
     pub fn new(options: OpenOptions) -> Self {
-        OpenFiles { options, open: Mutex::default() }
+        OpenFiles { options, open: Mutex::default(), held: AtomicUsize::new(0) }
     }
 
     /// Opens a file: of the format named or, without a name, of whichever its content shows.
@@ -111,8 +117,10 @@ impl OpenFiles {
         };
         let cell = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            if open.len() >= MOST_OPEN && !open.contains_key(&key) {
+            let full = open.len() >= MOST_OPEN || self.held.load(Ordering::Relaxed) >= MOST_HELD;
+            if full && !open.contains_key(&key) {
                 open.clear();
+                self.held.store(0, Ordering::Relaxed);
             }
             open.entry(key).or_default().clone()
         };
@@ -132,6 +140,9 @@ impl OpenFiles {
         // A file that is no table, such as a bundle, has no columns, and says why when it is asked for rows.
         if file.schema().fields().is_empty() {
             file.table().splits(&Scan::default()).map_err(|e| external(e.file(file.name())))?;
+        }
+        if file.bytes().is_kept() {
+            self.held.fetch_add(1, Ordering::Relaxed);
         }
         let is_text = options.registry().infers_types(file.format().name());
         Ok(Arc::new(OpenTable {

@@ -16,6 +16,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStore};
 use std::sync::Arc;
+use url::Url;
 
 /// A table of files in colkit's formats.
 ///
@@ -63,14 +64,18 @@ impl ColkitTable {
         }
         // Listings come in any order; tables have their columns in one.
         found.sort_by(|a, b| a.location.cmp(&b.location));
-        let Some(first) = found.first() else {
+        if found.is_empty() {
             let what = if url.is_collection() { "no files are there" } else { "there is no such file, or it is empty" };
             return Err(not_found(what.into()));
-        };
-        // A folder may hold other things beside the table; those of the first file's kind are it.
-        let extension = match (url.is_folder(), first.location.extension()) {
-            (true, Some(extension)) => format!(".{extension}"),
-            _ => String::new(),
+        }
+        // A folder may hold other things beside the table.
+        let extension = match url.is_folder() {
+            true => {
+                let files = found.iter().map(|f| std::path::Path::new(f.location.as_ref()));
+                let extension = colkit::Registry::default().extension_of_folder(files);
+                extension.map(|extension| format!(".{extension}")).unwrap_or_default()
+            }
+            false => String::new(),
         };
         let kind = |f: &ObjectMeta| f.location.as_ref().ends_with(&extension);
         let objects: Vec<_> = found.into_iter().filter(kind).collect();
@@ -128,9 +133,23 @@ fn location(name: &str) -> Result<ListingTableUrl> {
         let (folder, pattern) = name.split_at(start);
         return ListingTableUrl::parse(folder)?.with_glob(pattern);
     }
+    // What is there under a name is meant by it, even if it looks like a pattern.
     let whole = std::path::absolute(name).map_err(DataFusionError::IoError)?;
-    let text = whole.to_string_lossy().into_owned();
-    ListingTableUrl::parse(if whole.is_dir() && !text.ends_with('/') { format!("{text}/") } else { text })
+    let mut place = std::path::PathBuf::new();
+    let mut pattern = Vec::new();
+    for part in whole.components() {
+        let text = part.as_os_str().to_string_lossy();
+        if pattern.is_empty() && (!text.contains(['*', '?', '[']) || place.join(part).symlink_metadata().is_ok()) {
+            place.push(part);
+        } else {
+            pattern.push(text.into_owned());
+        }
+    }
+    let is_folder = place.is_dir() || !pattern.is_empty();
+    let url = if is_folder { Url::from_directory_path(&place) } else { Url::from_file_path(&place) };
+    let url = url.map_err(|()| DataFusionError::Configuration(format!("{name} is no path")))?;
+    let url = ListingTableUrl::try_new(url, None)?;
+    if pattern.is_empty() { Ok(url) } else { url.with_glob(&pattern.join("/")) }
 }
 
 #[async_trait]

@@ -4,6 +4,7 @@ use crate::counted::{Counted, StoreCount};
 use crate::failed;
 use crate::timeout::{TimeLimit, TimedStore};
 use colkit_core::{Error, Result};
+use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, parse_url_opts};
 use std::collections::HashMap;
@@ -50,6 +51,28 @@ impl Location {
         let mut url = self.url.clone();
         url.set_path(&format!("{}/{name}", self.url.path().trim_end_matches('/')));
         Ok(Location { url, store: self.store.clone(), path })
+    }
+
+    /// The objects below it, also in folders, at most so many; they are not in order.
+    pub fn objects(&self, most: usize) -> Result<Vec<Location>> {
+        let listed = self.store.list(Some(&self.path)).take(most).try_collect::<Vec<ObjectMeta>>();
+        let listed = crate::wait(listed)?.map_err(|e| failed(self.url.as_str(), e))?;
+        let before = self.url.path().trim_end_matches('/').strip_suffix(self.path.as_ref()).unwrap_or("/").to_owned();
+        let location = |object: ObjectMeta| {
+            let mut url = self.url.clone();
+            url.set_path(&format!("{before}{}", object.location));
+            Location { url, store: self.store.clone(), path: object.location }
+        };
+        Ok(listed.into_iter().filter(|o| o.size > 0).map(location).collect())
+    }
+
+    /// The folder that `depth` parts of its path lead to.
+    pub fn above(&self, depth: usize) -> Location {
+        let path: Path = self.path.parts().take(depth).collect();
+        let mut url = self.url.clone();
+        let below = url.path().trim_end_matches('/').strip_suffix(self.path.as_ref()).unwrap_or("/").to_owned();
+        url.set_path(&format!("{below}{path}"));
+        Location { url, store: self.store.clone(), path }
     }
 
     /// The names of the objects right below it; none if there are no such objects.

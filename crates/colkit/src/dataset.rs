@@ -206,14 +206,7 @@ fn is_reference(name: &str) -> bool {
 /// The dataset that a path is: a folder, or the manifest of a version.
 pub(crate) fn local(path: &Path, at: Option<&str>, moved: &[(String, String)]) -> Result<Option<Found>> {
     if path.is_dir() {
-        let Some(versions) = Versions::of(Folder::Local(path.to_path_buf()))? else {
-            return Err(Error::request(
-                "is_a_folder",
-                "expected a file or a dataset, found a folder without manifests",
-            )
-            .file(path.display().to_string())
-            .hint("a Lance dataset has manifests in its folder _versions; SQL reads folders of files"));
-        };
+        let Some(versions) = Versions::of(Folder::Local(path.to_path_buf()))? else { return Ok(None) };
         return versions.find(at, moved).map(Some);
     }
     let (Some(name), Some(folder)) = (path.file_name().and_then(|n| n.to_str()), path.parent()) else {

@@ -1,9 +1,12 @@
-//! Where a table is read from: a file, a dataset, a stream that was spooled, or bytes in memory; with its name and a count of
-//! what was read of it.
+//! Where a table is read from: a file, several of them, a dataset, a stream that was spooled, or bytes in memory; with its name
+//! and a count of what was read of it.
 
 use crate::compressed::{Compression, decompressed};
 #[cfg(feature = "fs")]
 use crate::place::Place;
+use crate::several::PartInput;
+#[cfg(feature = "fs")]
+use crate::{Registry, glob::Pattern, listing};
 use bytes::{Bytes, BytesMut};
 use colkit_core::{ByteRange, Counting, Limits, Objects, ReadCount, Result, Source};
 #[cfg(feature = "fs")]
@@ -13,7 +16,7 @@ use std::fs::File;
 #[cfg(feature = "fs")]
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes to be read as a table. Clones share the bytes and the count.
 #[derive(Clone)]
@@ -26,6 +29,10 @@ pub struct Input {
     stored: Option<(Compression, u64)>,
     /// The encoding that the text was in.
     encoding: Option<&'static str>,
+    /// Whether what was made of the file's bytes lies with that of others.
+    kept: bool,
+    /// The files, if they are several.
+    parts: Option<Arc<[PartInput]>>,
 }
 
 /// Which version of a dataset is read, and where its files are. The default is the newest, where its manifest says.
@@ -41,7 +48,8 @@ type Counted = Counting<Arc<dyn Source>>;
 
 impl Input {
     /// The file at `path` or, with the feature `object-store`, the object at a URL such as `s3://bucket/x.lance`. A folder is
-    /// a dataset, of which the newest version is read; that of a path like `trips.lance@3` is version 3.
+    /// a dataset, of which the newest version is read; that of a path like `trips.lance@3` is version 3. Another folder, or
+    /// a pattern such as `part-*.csv` that is not the name of a file, is all its files, one after another.
     #[cfg(feature = "fs")]
     pub fn path(path: impl AsRef<Path>) -> Result<Self> {
         Self::path_with(path, &DatasetOptions::default())
@@ -53,7 +61,14 @@ impl Input {
         let path = path.as_ref();
         let input = match Place::of(path)? {
             #[cfg(feature = "object-store")]
-            Place::Object(location) => return Self::object(path, &location, options),
+            Place::Object(location) => {
+                return match Self::object(path, &location, options) {
+                    Err(error) if matches!(error.code(), "not_found" | "no_such_version") && options.at.is_none() => {
+                        Self::objects_below(&location)?.ok_or(error)
+                    }
+                    opened => opened,
+                };
+            }
             Place::File(path) if is_pipe(&path) => {
                 let name = path.display().to_string();
                 let mut stream = File::open(&path).map_err(|e| Error::from(e).file(name.clone()))?;
@@ -63,6 +78,9 @@ impl Input {
                 if let Some(dataset) = Self::dataset(&path, options)? {
                     return Ok(dataset);
                 }
+                if let Some(several) = Self::folder_or_pattern(&path, options)? {
+                    return Ok(several);
+                }
                 Self::source(path.display().to_string(), Arc::new(FileSource::open(&path)?))
             }
         };
@@ -70,6 +88,109 @@ impl Input {
             return Err(no_versions(path));
         }
         Ok(Input { place: Some(path.to_path_buf()), ..input })
+    }
+
+    /// All files in a folder, or that fit a pattern; `None` if the path is neither.
+    #[cfg(feature = "fs")]
+    fn folder_or_pattern(path: &Path, options: &DatasetOptions) -> Result<Option<Self>> {
+        let Some(listed) = Self::listed(path)? else { return Ok(None) };
+        if options.at.is_some() {
+            return Err(no_versions(path));
+        }
+        let part =
+            |file: listing::Listed| Ok(PartInput { input: Self::path_with(&file.path, options)?, keys: file.keys });
+        let parts = listed.into_iter().map(part).collect::<Result<Vec<_>>>()?;
+        Ok(Some(Self::of_parts(path.display().to_string(), parts)))
+    }
+
+    #[cfg(feature = "fs")]
+    fn listed(path: &Path) -> Result<Option<Vec<listing::Listed>>> {
+        let named = |e: Error| e.file(path.display().to_string());
+        let (listed, nothing) = if path.is_dir() {
+            (listing::in_folder(path, &Registry::default()), "there are no files in this folder")
+        } else {
+            match Pattern::of(path) {
+                Some(pattern) => (listing::of_pattern(&pattern), "no file fits this pattern"),
+                None => return Ok(None),
+            }
+        };
+        match listed.map_err(named)? {
+            listed if listed.is_empty() => {
+                let hint = "names that begin with . or _ and empty files are left out";
+                Err(named(Error::io("not_found", nothing).hint(hint)))
+            }
+            listed => Ok(Some(listed)),
+        }
+    }
+
+    /// The files that a name stands for: those in a folder, or that fit a pattern, and otherwise itself. Datasets are one.
+    #[cfg(feature = "fs")]
+    pub fn list(path: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
+        let path = path.as_ref();
+        let is_file = Place::of(path)?.file().is_some_and(|file| file == path);
+        if !is_file || Self::dataset(path, &DatasetOptions::default())?.is_some() {
+            return Ok(vec![path.to_path_buf()]);
+        }
+        Ok(match Self::listed(path)? {
+            Some(listed) => listed.into_iter().map(|file| file.path).collect(),
+            None => vec![path.to_path_buf()],
+        })
+    }
+
+    /// Several inputs as one table: their rows follow each other. They must have the same columns; text, which says nothing
+    /// about its types, is read to the narrowest types that hold the values of all.
+    pub fn several(inputs: impl IntoIterator<Item = Input>) -> Self {
+        let mut inputs: Vec<Input> = inputs.into_iter().collect();
+        if inputs.len() == 1
+            && let Some(only) = inputs.pop()
+        {
+            return only;
+        }
+        let name = match inputs.as_slice() {
+            [] => "nothing".to_string(),
+            [first, others @ ..] => format!("{} and {} more", first.name, others.len()),
+        };
+        let parts = |input: Input| match &input.parts {
+            Some(parts) => parts.to_vec(),
+            None => vec![PartInput { input, keys: Vec::new() }],
+        };
+        let mut parts: Vec<PartInput> = inputs.into_iter().flat_map(parts).collect();
+        let names = |p: &PartInput| p.keys.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        let first = parts.first().map(names).unwrap_or_default();
+        if parts.iter().any(|p| names(p) != first) {
+            parts.iter_mut().for_each(|p| p.keys.clear());
+        }
+        Self::of_parts(name, parts)
+    }
+
+    fn of_parts(name: String, parts: Vec<PartInput>) -> Self {
+        Input { parts: Some(parts.into()), ..Self::source(name, Arc::new(Bytes::new())) }
+    }
+
+    /// The same, with these files in place of its own.
+    pub(crate) fn with_parts(&self, parts: Vec<PartInput>) -> Self {
+        let keys = self.parts.iter().flat_map(|parts| parts.iter().map(|p| p.keys.clone()));
+        let keys = keys.chain(std::iter::repeat(Vec::new()));
+        let parts = parts.into_iter().zip(keys).map(|(part, keys)| PartInput { keys, ..part }).collect();
+        Self::of_parts(self.name.clone(), parts)
+    }
+
+    /// The files, if they are several.
+    pub(crate) fn parts(&self) -> Option<&[PartInput]> {
+        self.parts.as_deref()
+    }
+
+    /// Whether it is several files.
+    pub fn is_several(&self) -> bool {
+        self.parts.is_some()
+    }
+
+    /// Every file of it: itself, if it is one.
+    pub fn files(&self) -> Vec<Input> {
+        match &self.parts {
+            Some(parts) => parts.iter().map(|p| p.input.clone()).collect(),
+            None => vec![self.clone()],
+        }
     }
 
     /// The object at a URL or, if there is none, the dataset below it.
@@ -88,6 +209,21 @@ impl Input {
             },
         };
         Self::remote_dataset(location, options)?.ok_or(missing)
+    }
+
+    /// All objects below a URL that ends with a slash, or that fit a pattern; `None` if it is neither, or there are none.
+    #[cfg(feature = "object-store")]
+    fn objects_below(location: &colkit_store::Location) -> Result<Option<Self>> {
+        let name = location.url.to_string();
+        let Some(listed) = listing::in_store(location)? else { return Ok(None) };
+        let part = |(object, keys): (colkit_store::Location, _)| -> Result<PartInput> {
+            let url = object.url.to_string();
+            let source = colkit_store::ObjectSource::open(&object)?;
+            let input = Input { place: Some(url.clone().into()), ..Self::source(url, Arc::new(source)) };
+            Ok(PartInput { input, keys })
+        };
+        let parts = listed.into_iter().map(part).collect::<Result<Vec<_>>>()?;
+        Ok((!parts.is_empty()).then(|| Self::of_parts(name, parts)))
     }
 
     /// The dataset at a path, if it is one.
@@ -132,17 +268,44 @@ impl Input {
         Ok(Self::source(name, Arc::new(FileSource::from_file(file)?)))
     }
 
+    /// The start of a stream: if it is text in lines, only as much of it as it takes to see so many rows, and some more, by
+    /// which columns and types are found. Also the number of lines that were read, unless that is all of the stream.
+    #[cfg(feature = "fs")]
+    pub fn start_of(name: impl Into<String>, stream: &mut dyn Read, rows: u64) -> Result<(Self, Option<u64>)> {
+        let name = name.into();
+        let start = crate::stream_start::read(stream, rows).map_err(|e| Error::from(e).file(name.clone()))?;
+        Ok((Self::source(name, Arc::new(FileSource::from_file(start.file)?)), start.lines))
+    }
+
     /// Any source, under a name for messages.
     pub fn source(name: impl Into<String>, source: Arc<dyn Source>) -> Self {
-        let head = Head { inner: Counting::new(source), first: OnceLock::new() };
+        let head = Head { inner: Counting::new(source), first: Mutex::default() };
         let (objects, head) = (Objects::default(), Arc::new(head));
-        Input { name: name.into(), place: None, objects, head, stored: None, encoding: None }
+        Input { name: name.into(), place: None, objects, head, stored: None, encoding: None, kept: false, parts: None }
+    }
+
+    /// The same, with its bytes from here.
+    #[cfg(feature = "fs")]
+    pub(crate) fn with_source(&self, source: Arc<dyn Source>) -> Self {
+        let head = Head { inner: Counting::new(source), first: Mutex::default() };
+        Input { head: Arc::new(head), kept: true, ..self.clone() }
+    }
+
+    /// Whether its bytes are not those of the file, but what was made of them, in a temporary file of their own.
+    #[cfg(feature = "fs")]
+    pub(crate) fn is_rewritten(&self) -> bool {
+        (self.stored.is_some() || self.encoding.is_some()) && !self.kept
+    }
+
+    /// Does without the first bytes, which were kept to be read again.
+    pub(crate) fn forget_head(&self) {
+        *self.head.first() = None;
     }
 
     /// What is in it, if it is compressed as a whole: decompressed to a temporary file, within these limits. Otherwise the
     /// input itself.
     pub fn decompressed(&self, limits: &Limits) -> Result<Self> {
-        let as_it_is = self.stored.is_some() || self.objects.are_there();
+        let as_it_is = self.stored.is_some() || self.objects.are_there() || self.parts.is_some();
         let found = if as_it_is { None } else { self.found_compression()? };
         let Some(compression) = found else { return Ok(self.clone()) };
         let content = decompressed(self.bytes().as_ref(), compression, limits).map_err(|e| e.file(self.name()))?;
@@ -153,7 +316,7 @@ impl Input {
     /// The text in UTF-8, rewritten to a temporary file.
     #[cfg(all(feature = "text", feature = "fs"))]
     pub fn in_utf8(&self, encoding: crate::TextEncoding, limits: &Limits) -> Result<Self> {
-        if encoding == crate::TextEncoding::UTF_8 {
+        if encoding == crate::TextEncoding::UTF_8 || self.encoding.is_some() {
             return Ok(self.clone());
         }
         let text = crate::encoding::rewritten(self.bytes().as_ref(), encoding, limits);
@@ -203,19 +366,35 @@ impl Input {
         self.place.as_deref()
     }
 
+    /// The paths and URLs of all its files, as far as they have any.
+    pub fn places(&self) -> Vec<&Path> {
+        match &self.parts {
+            Some(parts) => parts.iter().filter_map(|p| p.input.place()).collect(),
+            None => self.place().into_iter().collect(),
+        }
+    }
+
     /// The objects beside it, if it is a dataset.
     pub fn objects(&self) -> &Objects {
         &self.objects
     }
 
-    /// The length in bytes; that of a dataset is its manifest's.
+    /// The length in bytes, of all files together; that of a dataset is its manifest's.
     pub fn size(&self) -> u64 {
-        self.head.size()
+        match &self.parts {
+            Some(parts) => parts.iter().map(|p| p.input.size()).sum(),
+            None => self.head.size(),
+        }
     }
 
     /// What was read of it so far.
     pub fn read_count(&self) -> ReadCount {
-        self.head.inner.count()
+        let Some(parts) = &self.parts else { return self.head.inner.count() };
+        let counts = parts.iter().map(|p| p.input.read_count());
+        counts.fold(ReadCount::default(), |a, b| ReadCount {
+            requests: a.requests + b.requests,
+            bytes: a.bytes + b.bytes,
+        })
     }
 
     /// The bytes; reading them counts.
@@ -249,7 +428,13 @@ fn is_pipe(path: &Path) -> bool {
 /// Keeps the first bytes, which are read once to recognise the format and then again to open it.
 struct Head {
     inner: Counted,
-    first: OnceLock<Bytes>,
+    first: Mutex<Option<Bytes>>,
+}
+
+impl Head {
+    fn first(&self) -> std::sync::MutexGuard<'_, Option<Bytes>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Source for Head {
@@ -265,11 +450,12 @@ impl Source for Head {
         if range.start() != 0 || range.end() > self.size() || range.is_empty() {
             return self.inner.read(range);
         }
-        let Some(first) = self.first.get() else {
+        let known = self.first().clone();
+        let Some(first) = known else {
             let bytes = self.inner.read(range)?;
             // Only a short head is kept: a reader of the whole file at once must not leave it in memory.
             if range.len() <= 4096 {
-                let _ = self.first.set(bytes.clone());
+                self.first().get_or_insert(bytes.clone());
             }
             return Ok(bytes);
         };
@@ -279,7 +465,7 @@ impl Source for Head {
         }
         let rest = self.inner.read(ByteRange::between(first.len() as u64, range.end()))?;
         let mut whole = BytesMut::with_capacity(wanted);
-        whole.extend_from_slice(first);
+        whole.extend_from_slice(&first);
         whole.extend_from_slice(&rest);
         Ok(whole.freeze())
     }

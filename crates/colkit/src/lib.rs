@@ -88,7 +88,11 @@ mod diff;
 #[cfg(all(feature = "text", feature = "fs"))]
 mod encoding;
 mod fidelity;
+#[cfg(feature = "fs")]
+mod glob;
 mod input;
+#[cfg(feature = "fs")]
+mod listing;
 mod narrow;
 mod not_built;
 mod open;
@@ -98,6 +102,9 @@ mod registry;
 #[cfg(feature = "object-store")]
 mod remote;
 mod scan;
+mod several;
+#[cfg(feature = "fs")]
+mod stream_start;
 mod target;
 mod text;
 mod type_name;
@@ -134,7 +141,7 @@ pub use columns::ColumnName;
 pub use compressed::Compression;
 #[cfg(feature = "fs")]
 pub use convert::convert;
-pub use convert::{Conversion, ConversionSummary, NextSink, Prepared, wider_fields};
+pub use convert::{Conversion, ConversionSummary, NextSink, Prepared};
 pub use create::CreateOptions;
 #[cfg(all(feature = "fs", feature = "lance"))]
 pub use dataset::{DatasetVersion, versions};
@@ -148,16 +155,18 @@ pub use registry::Registry;
 #[cfg(feature = "object-store")]
 pub use remote::{BatchStream, RemoteFile};
 pub use scan::{Batches, Filter, ScanBuilder, TakeBuilder};
+pub use several::wider_fields;
 pub use target::target_format;
 #[cfg(feature = "fs")]
 pub use target::{check_target, create};
-pub use text::TextOptions;
+pub use text::{Quote, TextOptions};
 pub use type_name::type_name;
 pub use verify::{Verdict, verify};
 #[cfg(feature = "fs")]
 pub use write::write;
 
-/// Opens the file at `path`, whatever known format it is in.
+/// Opens the file at `path`, whatever known format it is in. A folder, or a pattern such as `part-*.csv`, is all its files as
+/// one table.
 #[cfg(feature = "fs")]
 pub fn open(path: impl AsRef<std::path::Path>) -> Result<OpenFile> {
     OpenOptions::new().open(path)

@@ -12,17 +12,16 @@ use colkit_core::{ColumnRef, Format, Projection, Result, Scan};
 use std::sync::Arc;
 
 /// The schema to write: wide integer columns that `target` does not store replaced by the narrowest type that it does.
-pub(crate) fn narrowed(files: &[OpenFile], scan: &Scan, schema: &SchemaRef, target: &dyn Format) -> Result<SchemaRef> {
+pub(crate) fn narrowed(file: &OpenFile, scan: &Scan, schema: &SchemaRef, target: &dyn Format) -> Result<SchemaRef> {
     let wide = |f: &Field| f.data_type().is_integer() && !target.stores(f.data_type());
-    let table_schema = files.first().map_or_else(|| schema.clone(), OpenFile::schema);
-    let columns = scan.projection.resolve(table_schema.as_ref())?;
+    let columns = scan.projection.resolve(file.schema().as_ref())?;
     let mut fields: Vec<Field> = schema.fields().iter().map(|f| f.as_ref().clone()).collect();
     let (fields_to_narrow, columns): (Vec<&mut Field>, Vec<ColumnRef>) =
         fields.iter_mut().zip(columns).filter(|(field, _)| wide(field)).unzip();
     if !columns.is_empty() {
         let mut bounds = vec![(0, 0); columns.len()];
         let only = Scan { projection: Projection::parts(columns), ..scan.clone() };
-        widen(&mut bounds, files, &only)?;
+        widen(&mut bounds, file, &only)?;
         for (field, bounds) in fields_to_narrow.into_iter().zip(bounds) {
             *field = field.clone().with_data_type(narrowest(bounds));
         }
@@ -31,16 +30,14 @@ pub(crate) fn narrowed(files: &[OpenFile], scan: &Scan, schema: &SchemaRef, targ
 }
 
 /// Widens the bounds of each column of the scan to its smallest and largest value.
-fn widen(bounds: &mut [(i128, i128)], files: &[OpenFile], scan: &Scan) -> Result<()> {
-    for file in files {
-        for batch in file.read(scan)? {
-            let batch = batch?;
-            for ((least, most), array) in bounds.iter_mut().zip(batch.columns()) {
-                let decimals: ArrayRef = cast(array, &DataType::Decimal128(38, 0))?;
-                let Some(decimals) = decimals.as_primitive_opt::<Decimal128Type>() else { continue };
-                *least = min(decimals).map_or(*least, |v| v.min(*least));
-                *most = max(decimals).map_or(*most, |v| v.max(*most));
-            }
+fn widen(bounds: &mut [(i128, i128)], file: &OpenFile, scan: &Scan) -> Result<()> {
+    for batch in file.read(scan)? {
+        let batch = batch?;
+        for ((least, most), array) in bounds.iter_mut().zip(batch.columns()) {
+            let decimals: ArrayRef = cast(array, &DataType::Decimal128(38, 0))?;
+            let Some(decimals) = decimals.as_primitive_opt::<Decimal128Type>() else { continue };
+            *least = min(decimals).map_or(*least, |v| v.min(*least));
+            *most = max(decimals).map_or(*most, |v| v.max(*most));
         }
     }
     Ok(())

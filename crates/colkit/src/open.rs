@@ -2,6 +2,7 @@
 
 #[cfg(all(feature = "text", feature = "fs"))]
 use crate::TextEncoding;
+use crate::several::{self, Learned};
 use crate::{Batches, Input, Registry, ScanBuilder, TakeBuilder, TextOptions};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, SchemaRef, UInt64Type};
@@ -31,6 +32,8 @@ pub struct OpenOptions {
     pub(crate) text: TextOptions,
     pub(crate) read: ReadOptions,
     pub(crate) threads: usize,
+    /// Whether there is a column with the name of the file that a row is from.
+    pub(crate) filename: bool,
 }
 
 impl Default for OpenOptions {
@@ -41,6 +44,7 @@ impl Default for OpenOptions {
             text: TextOptions::default(),
             read: ReadOptions::default(),
             threads: available_threads(),
+            filename: false,
         }
     }
 }
@@ -93,6 +97,12 @@ impl OpenOptions {
         self
     }
 
+    /// Whether tables have a column more, `filename`: the path that the file of each row was opened by.
+    pub fn with_filename(mut self, wanted: bool) -> Self {
+        self.filename = wanted;
+        self
+    }
+
     /// Uses this many threads for scans.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
@@ -118,7 +128,12 @@ impl OpenOptions {
     /// extension promises.
     pub fn format_of(&self, input: &Input) -> Result<Arc<dyn Format>> {
         if let Some(name) = &self.format {
-            return self.registry.named(name, &self.text);
+            // Who names CSV means cells.
+            return self.registry.named(name, &TextOptions { lines: false, ..self.text.clone() });
+        }
+        if let Some(first) = input.parts().and_then(<[_]>::first) {
+            let first = first.input.decompressed(&self.read.limits)?;
+            return self.format_of(&first);
         }
         if input.objects().are_there() {
             // A manifest is no table on its own.
@@ -130,7 +145,8 @@ impl OpenOptions {
         known.map_err(|error| error.file(input.name()))
     }
 
-    /// Opens the file at `path` or, with the feature `object-store`, the object at a URL.
+    /// Opens the file at `path` or, with the feature `object-store`, the object at a URL; also all files of a folder, or those
+    /// that fit a pattern such as `part-*.csv`, as one table.
     #[cfg(feature = "fs")]
     pub fn open(&self, path: impl AsRef<std::path::Path>) -> Result<OpenFile> {
         self.open_input(&Input::path(path)?)
@@ -138,6 +154,18 @@ impl OpenOptions {
 
     /// Opens bytes from anywhere. What is compressed as a whole, such as `x.csv.gz`, is decompressed first.
     pub fn open_input(&self, input: &Input) -> Result<OpenFile> {
+        match input.parts() {
+            Some(parts) => several::open(self, input, parts),
+            None if self.filename => {
+                let only = several::PartInput { input: input.clone(), keys: Vec::new() };
+                several::open(self, input, &[only])
+            }
+            None => self.open_one(input),
+        }
+    }
+
+    /// Opens one file.
+    pub(crate) fn open_one(&self, input: &Input) -> Result<OpenFile> {
         let input = input.decompressed(&self.read.limits)?;
         #[cfg(all(feature = "text", feature = "fs"))]
         {
@@ -154,7 +182,7 @@ impl OpenOptions {
         let read = ReadOptions { objects: input.objects().clone(), ..self.read.clone() };
         let file = TableFile::open(format, input.bytes(), &read).map_err(|e| e.file(input.name()))?;
         let options = Arc::new(self.clone());
-        Ok(OpenFile { input: input.clone(), file: file.with_threads(self.threads), options })
+        Ok(OpenFile { input: input.clone(), file: file.with_threads(self.threads), options, several: None })
     }
 
     /// Text in another encoding than UTF-8 is rewritten first.
@@ -182,9 +210,27 @@ pub struct OpenFile {
     file: TableFile,
     /// How it was opened.
     options: Arc<OpenOptions>,
+    /// What is known about its files, if they are several.
+    several: Option<Arc<Learned>>,
 }
 
 impl OpenFile {
+    pub(crate) fn several(input: Input, file: TableFile, options: Arc<OpenOptions>, learned: Learned) -> Self {
+        OpenFile { input, file, options, several: Some(Arc::new(learned)) }
+    }
+
+    /// Whether it is text, or any of its files is.
+    pub(crate) fn is_text(&self) -> bool {
+        let one = || self.options.registry.is_text(self.format().name());
+        self.several.as_ref().map_or_else(one, |several| several.is_text)
+    }
+
+    /// Whether its types, or those of all its files, are inferred from text, packed or not.
+    pub(crate) fn is_inferred(&self) -> bool {
+        let one = || self.options.registry.infers_types(self.format().name());
+        self.several.as_ref().map_or_else(one, |several| several.is_inferred)
+    }
+
     /// Where it is read from: what was decompressed, if the file is compressed as a whole.
     pub fn input(&self) -> &Input {
         &self.input
@@ -217,7 +263,11 @@ impl OpenFile {
 
     /// The same, compressed as it is stored.
     pub(crate) fn stored_bytes(&self) -> u64 {
-        if self.input.objects().are_there() { self.bytes() } else { self.input.stored_size() }
+        match &self.several {
+            Some(several) => several.stored,
+            None if self.input.objects().are_there() => self.bytes(),
+            None => self.input.stored_size(),
+        }
     }
 
     /// Facts about the format and this file: version, codec, settings.
@@ -284,6 +334,14 @@ impl OpenFile {
     /// The format's own checks beyond decoding.
     pub fn verify(&self) -> Result<Verified> {
         self.named(self.file.verify())
+    }
+
+    /// What was found out about texts by looking at them, if that is not the usual, with the name of each.
+    pub fn found_by_file(&self) -> Vec<(String, String)> {
+        match &self.several {
+            Some(several) => several.found.clone(),
+            None => self.found().map(|found| (self.input.name().to_owned(), found)).into_iter().collect(),
+        }
     }
 
     /// What was found out about a text by looking at it, if that is not the usual: its encoding, delimiter, header and

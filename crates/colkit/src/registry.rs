@@ -108,6 +108,9 @@ impl Registry {
 
     /// Whether the format of this name is text whose types are inferred.
     pub fn is_text(&self, name: &str) -> bool {
+        if name == "lines" {
+            return true;
+        }
         let text = TextOptions::default();
         self.entries.iter().any(|e| matches!(e.maker, Maker::Text(_)) && e.make(&text).name() == name)
     }
@@ -115,18 +118,33 @@ impl Registry {
     /// Whether types of columns in the format of this name are inferred from text, packed or not, so that it can be read
     /// to others.
     pub fn infers_types(&self, name: &str) -> bool {
+        if name == "lines" {
+            return false;
+        }
         let text = TextOptions::default();
         self.entries.iter().any(|e| !matches!(e.maker, Maker::Typed(_)) && e.make(&text).name() == name)
     }
 
-    /// The format of this name or, failing that, extension.
+    /// The format of this name or, failing that, extension. The format `lines`, which is no file format but a way to read any
+    /// text, is only known by its name.
     pub fn named(&self, name: &str, text: &TextOptions) -> Result<Arc<dyn Format>> {
         let formats = self.formats(text);
         let wanted = name.trim_start_matches('.').to_ascii_lowercase();
+        #[cfg(feature = "text")]
+        if wanted == "lines" {
+            return Ok(crate::text::lines());
+        }
         let found = formats.iter().find(|f| f.name() == wanted);
         found.or_else(|| by_extension(&formats, &wanted)).cloned().ok_or_else(|| {
             Error::request("no_such_format", format!("there is no format {name:?}")).hint(known(&formats))
         })
+    }
+
+    /// The extension of the files that a folder of these, sorted by name, is a table of: that of the first one that is known,
+    /// or else of the first.
+    #[cfg(feature = "fs")]
+    pub fn extension_of_folder<'a>(&self, files: impl Iterator<Item = &'a std::path::Path> + Clone) -> Option<String> {
+        crate::listing::kind_of(files, self)?.into_string().ok()
     }
 
     /// The format that files with this extension are in.

@@ -4,7 +4,7 @@
 use crate::compressed::decompressed;
 #[cfg(feature = "text")]
 use crate::encoding::{self, TextEncoding};
-use crate::{Compression, OpenOptions, ScanBuilder, TakeBuilder};
+use crate::{Compression, OpenOptions, ScanBuilder, TakeBuilder, TextOptions};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use colkit_core::drive::store::Remote;
@@ -128,7 +128,7 @@ impl OpenOptions {
 
     async fn format_at(&self, bytes: &Remote, name: &Path) -> Result<Arc<dyn Format>> {
         if let Some(name) = &self.format {
-            return self.registry.named(name, &self.text);
+            return self.registry.named(name, &TextOptions { lines: false, ..self.text.clone() });
         }
         let extension = name.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
         let formats = self.registry.formats(&self.text);

@@ -10,18 +10,34 @@ use colkit_core::cells::{Inference, Spelling};
 use colkit_core::{Boxed, ReadOptions, Table};
 use colkit_core::{Format, Nulls};
 #[cfg(feature = "text")]
-use colkit_interop::csv::{CsvFormat, CsvOptions, LookFor};
+use colkit_interop::csv::{CsvFormat, CsvOptions, LinesFormat, LookFor};
 #[cfg(feature = "text")]
 use colkit_interop::ndjson::{NdjsonFormat, NdjsonOptions};
 use std::collections::HashSet;
 #[cfg(feature = "text")]
 use std::sync::Arc;
 
+/// What stands around cells of CSV that hold delimiters or line ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Quote {
+    /// Double quotes, or single ones where those are found.
+    #[default]
+    Found,
+    /// This character.
+    Char(u8),
+    /// Nothing: quotes are content.
+    Never,
+}
+
 /// What the reader of a text format is told, since the file does not say it.
 #[derive(Clone, Debug)]
 pub struct TextOptions {
     /// The character between fields; `None` is the format's own or, in CSV, one that is found.
     pub delimiter: Option<u8>,
+    /// What stands around cells of CSV.
+    pub quote: Quote,
+    /// Whether text without cells, such as a log, is a table of one column, `line`.
+    pub lines: bool,
     /// Whether the first line names the columns; `None` is what is found.
     pub header: Option<bool>,
     /// The encoding; `None` is UTF-8 or one that is found.
@@ -47,6 +63,8 @@ impl Default for TextOptions {
     fn default() -> Self {
         TextOptions {
             delimiter: None,
+            quote: Quote::Found,
+            lines: true,
             header: None,
             #[cfg(all(feature = "text", feature = "fs"))]
             encoding: None,
@@ -83,16 +101,30 @@ impl TextOptions {
         self
     }
 
+    /// Whether it is left open whether there are cells at all.
+    #[cfg(feature = "text")]
+    fn is_looking_for_lines(&self) -> bool {
+        let told = self.delimiter.is_some() || self.header.is_some() || self.quote != Quote::Found;
+        self.find && self.lines && !told && self.types.is_empty() && !self.pad_short_rows
+    }
+
     /// CSV read and written like this, with `delimiter` unless another was given.
     #[cfg(feature = "text")]
     fn csv(&self, delimiter: u8) -> Arc<dyn Format> {
         Arc::new(CsvFormat::new(CsvOptions {
             delimiter: self.delimiter.unwrap_or(delimiter),
+            quote: match self.quote {
+                Quote::Found => Some(b'"'),
+                Quote::Char(quote) => Some(quote),
+                Quote::Never => None,
+            },
             header: self.header.unwrap_or(true),
             spelling: self.spelling.clone(),
             look_for: LookFor {
                 delimiter: self.find && self.delimiter.is_none() && delimiter == b',',
                 header: self.find && self.header.is_none(),
+                quote: self.find && self.quote == Quote::Found,
+                lines: self.is_looking_for_lines() && delimiter == b',',
                 spelling: self.find,
             },
             schema: self.types.clone(),
@@ -128,6 +160,12 @@ pub(crate) fn ndjson(reading: &TextOptions) -> Arc<dyn Format> {
             ..NdjsonOptions::default()
         },
     })
+}
+
+/// Lines of text.
+#[cfg(feature = "text")]
+pub(crate) fn lines() -> Arc<dyn Format> {
+    Arc::new(LinesFormat)
 }
 
 /// AT-1, with packed texts read like this.
@@ -184,8 +222,9 @@ impl TextReader for Packed {
     }
 
     fn inference(&self) -> Option<&Arc<Inference>> {
-        let TextOptions { header, pad_short_rows, columns, spelling, .. } = &self.reading;
+        let TextOptions { header, quote, pad_short_rows, columns, spelling, .. } = &self.reading;
         let as_packed = *header != Some(false)
+            && *quote == Quote::Found
             && spelling.is_usual()
             && !pad_short_rows
             && columns.is_none()

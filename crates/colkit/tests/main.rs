@@ -25,6 +25,7 @@ mod facade {
     mod remote;
     mod sample;
     mod scan;
+    mod several;
     mod stranger;
     mod verify;
 }

@@ -281,7 +281,7 @@ fn kinds(cells: &mut dyn Iterator<Item = &[u8]>, crlf: bool) -> Kinds {
     let mut kinds = Kinds::default();
     for cell in cells {
         let cell = cell_text(if crlf { cell.strip_suffix(b"\r").unwrap_or(cell) } else { cell });
-        kinds.add(if cell.doubled { Kinds::TEXT } else { Kinds::of(cell.raw) });
+        kinds.add(if cell.doubled.is_some() { Kinds::TEXT } else { Kinds::of(cell.raw) });
     }
     kinds
 }

@@ -45,8 +45,8 @@ pub fn unquote(field: &[u8]) -> Cow<'_, [u8]> {
 /// The text of a field that is quoted as CSV quotes, or not at all.
 pub fn cell_text(field: &[u8]) -> CellText<'_> {
     match field.strip_prefix(b"\"").and_then(|f| f.strip_suffix(b"\"")) {
-        Some(raw) => CellText { raw, doubled: raw.contains(&b'"') },
-        None => CellText { raw: field, doubled: false },
+        Some(raw) => CellText { raw, doubled: raw.contains(&b'"').then_some(b'"') },
+        None => CellText { raw: field, doubled: None },
     }
 }
 

@@ -1,13 +1,13 @@
 //! Verbs about whole files: `inspect`, `schema`, `verify` and `diff`.
 
-use super::{BasePathArgs, ColumnArgs, DatasetArgs, ReadingArgs, RowIdArgs, ScriptArgs};
+use super::{BasePathArgs, ColumnArgs, DatasetArgs, FilesArgs, ReadingArgs, RowIdArgs, ScriptArgs};
 use clap::Args;
 use std::path::PathBuf;
 
 /// `inspect`.
 #[derive(Args, Debug)]
 pub struct InspectArgs {
-    /// Files to inspect
+    /// Files to inspect; patterns and folders stand for all their files
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print a map of every byte in the file, including gaps
@@ -24,8 +24,8 @@ pub struct InspectArgs {
 /// `schema`.
 #[derive(Args, Debug)]
 pub struct SchemaArgs {
-    /// File to read
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub files: FilesArgs,
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub struct SchemaArgs {
 /// `verify`.
 #[derive(Args, Debug)]
 pub struct VerifyArgs {
-    /// Files to verify
+    /// Files to verify; patterns and folders stand for all their files
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -53,10 +53,10 @@ pub struct VerifyArgs {
 /// `diff`.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// Left file
+    /// Left file, or a pattern or folder of files
     #[arg(value_name = "A")]
     pub left: PathBuf,
-    /// Right file; may be left out to compare two versions of a dataset
+    /// Right file, or a pattern or folder of files; may be left out to compare two versions of a dataset
     #[arg(value_name = "B", required_unless_present = "at")]
     pub right: Option<PathBuf>,
     /// Lance datasets: version of the left file, then that of the right one: a number, tag, branch or time

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `convert`.
 #[derive(Args, Debug)]
 pub struct ConvertArgs {
-    /// Input files
+    /// Input files, quoted patterns ('part-*.csv') or folders
     #[arg(required = true, num_args = 1.., value_name = "IN")]
     pub inputs: Vec<PathBuf>,
     /// Output file, or - for stdout
@@ -16,6 +16,9 @@ pub struct ConvertArgs {
     /// Output format [default: from the extension of OUT]
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
+    /// Add a column with the name of the file that each row is from
+    #[arg(long)]
+    pub filename: bool,
     #[command(flatten)]
     pub columns: ColumnArgs,
     /// Keep only matching rows, such as 'price >= 10 and sym = "BTC"'

@@ -3,19 +3,22 @@
 use super::LimitArgs;
 use crate::human::parse_size;
 use clap::{Args, ValueEnum};
-use colkit::{DateFormat, TextEncoding};
+use colkit::{DateFormat, Quote, TextEncoding};
 use std::num::NonZeroUsize;
 
 /// How files are read.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Reading")]
 pub struct ReadingArgs {
-    /// Input format [default: detected from the content]
+    /// Input format, or lines to read any text as one column [default: detected from the content]
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<String>,
     /// CSV: field delimiter: one character, or tab, semicolon, pipe, space [default: found]
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
     pub delimiter: Option<u8>,
+    /// CSV: character around cells: one character, or none [default: found]
+    #[arg(long, value_name = "CHAR|none", value_parser = parse_quote)]
+    pub quote: Option<Quote>,
     /// CSV: whether the first line has the column names; without them, they are c0, c1, ... [default: found]
     #[arg(long, value_name = "YES|NO")]
     pub header: Option<YesNo>,
@@ -73,6 +76,16 @@ fn parse_delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
+fn parse_quote(text: &str) -> Result<Quote, String> {
+    match (text, text.as_bytes()) {
+        ("none", _) => Ok(Quote::Never),
+        ("double", _) => Ok(Quote::Char(b'"')),
+        ("single", _) => Ok(Quote::Char(b'\'')),
+        (_, [byte]) if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | 0) => Ok(Quote::Char(*byte)),
+        _ => Err("expected one ASCII character other than a line break, or none".into()),
+    }
+}
+
 fn parse_encoding(text: &str) -> Result<TextEncoding, String> {
     TextEncoding::named(text).map_err(|e| e.message().to_string())
 }
@@ -107,6 +120,9 @@ mod tests {
         assert_eq!(parse_delimiter("tab"), Ok(b'\t'));
         assert_eq!(parse_delimiter("\\t"), Ok(b'\t'));
         assert_eq!(parse_delimiter(";"), Ok(b';'));
+        assert_eq!(parse_quote("'"), Ok(Quote::Char(b'\'')));
+        assert_eq!(parse_quote("none"), Ok(Quote::Never));
+        assert!(parse_quote("''").is_err() && parse_quote("").is_err());
         assert!(parse_delimiter("::").is_err() && parse_delimiter("\"").is_err() && parse_delimiter("é").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Verbs that print or count the rows of a file.
 
-use super::{DatasetArgs, FitArgs, ForceArgs, ReadingArgs, RowIdArgs, ScriptArgs};
+use super::{DatasetArgs, FilesArgs, FitArgs, ForceArgs, ReadingArgs, RowIdArgs, ScriptArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -48,8 +48,8 @@ pub enum ShapeArg {
 /// What all verbs have that print rows of a file.
 #[derive(Args, Debug)]
 pub struct PrintRowsArgs {
-    /// File to read
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub files: FilesArgs,
     #[command(flatten)]
     pub columns: ColumnArgs,
     #[command(flatten)]
@@ -92,8 +92,8 @@ pub struct SampleArgs {
 /// `count`.
 #[derive(Args, Debug)]
 pub struct CountArgs {
-    /// File to read
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub files: FilesArgs,
     /// Count only matching rows, such as 'price >= 10 and sym = "BTC"'
     #[arg(long = "where", value_name = "PREDICATE")]
     pub condition: Option<String>,

@@ -61,7 +61,7 @@ impl RowSource {
             let read = input.read_count();
             vec![("bytes_read", read.bytes.into()), ("requests", read.requests.into()), ("file_bytes", size.into())]
         };
-        RowSource { inputs: file.input().place().map(Path::to_path_buf).into_iter().collect(), cost: Box::new(cost) }
+        RowSource { inputs: file.input().places().into_iter().map(Path::to_path_buf).collect(), cost: Box::new(cost) }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Collects the files and directories that `pack` puts into a bundle, and what a bundle cannot hold.
 
 use crate::Io;
-use crate::args::DatasetArgs;
 use crate::human::plural;
-use crate::request::{input, is_stream};
+use crate::request::{is_stream, one_file};
 use colkit::at1::MOST_FILES;
 use colkit::core::Attributes;
 use colkit::{Compression, Error, Input, Limits, Result};
@@ -29,12 +28,12 @@ impl BundleContents {
     /// Adds a file, or all that is in a folder; `several` if it is one of several inputs.
     pub fn add(&mut self, path: &Path, several: bool, io: &mut Io) -> Result<()> {
         if is_stream(path) {
-            return self.push("stdin".into(), input(path, &DatasetArgs::default(), io)?, Attributes::default());
+            return self.push("stdin".into(), one_file(path, io)?, Attributes::default());
         }
         if !path.is_dir() {
             let own = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
             let attributes = path.metadata().map_or_else(|_| Attributes::default(), |m| Attributes::of(&m));
-            return self.push(own, input(path, &DatasetArgs::default(), io)?, attributes);
+            return self.push(own, one_file(path, io)?, attributes);
         }
         let named = |e: std::io::Error| Error::from(e).file(path.display().to_string());
         let mut prefix = String::new();

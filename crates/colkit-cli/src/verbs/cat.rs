@@ -21,16 +21,18 @@ pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
 }
 
 pub fn head(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
-    print_end(args, |row_count| 0..args.rows.min(row_count), io)
+    let opened = args.common.open_start(args.rows, io)?;
+    print_end(args, opened, |row_count| 0..args.rows.min(row_count), io)
 }
 
 pub fn tail(args: &HeadArgs, io: &mut Io) -> Result<Outcome> {
-    print_end(args, |row_count| row_count.saturating_sub(args.rows)..row_count, io)
+    let opened = args.common.open(io)?;
+    print_end(args, opened, |row_count| row_count.saturating_sub(args.rows)..row_count, io)
 }
 
 /// Prints the rows that `rows` says of so many.
-fn print_end(args: &HeadArgs, rows: impl Fn(u64) -> Range<u64>, io: &mut Io) -> Result<Outcome> {
-    let Opened { file, columns, printing } = args.common.open(io)?;
+fn print_end(args: &HeadArgs, opened: Opened, rows: impl Fn(u64) -> Range<u64>, io: &mut Io) -> Result<Outcome> {
+    let Opened { file, columns, printing } = opened;
     let scan = file.scan().rows(rows(file.row_count())).memory(args.common.reading.memory);
     let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
     print(

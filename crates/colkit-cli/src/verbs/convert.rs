@@ -21,7 +21,7 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
     let path = (!is_stream(&args.output)).then_some(args.output.as_path());
     let output = path.map_or("standard output".into(), |p| p.display().to_string());
-    let open_options = args.reading.open_options()?.with_row_ids(args.ids.with_row_id);
+    let open_options = args.reading.open_options()?.with_row_ids(args.ids.with_row_id).with_filename(args.filename);
     let lance = args.lance.write_options();
     let registry = match &lance {
         Some(options) => Registry::default().configured(Lance::new().with_write_options(options.clone())),
@@ -62,9 +62,8 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let prepared = conversion.prepare(target.clone())?;
     drop(progress);
     // Other bytes than before, if they were decompressed.
-    let opened: Vec<Input> = prepared.files().iter().map(|file| file.input().clone()).collect();
-    let total = opened.iter().map(Input::size).sum();
-    let progress = Progress::watch(io, "converting", &opened, total);
+    let opened = prepared.file().input().clone();
+    let progress = Progress::watch(io, "converting", std::slice::from_ref(&opened), opened.size());
     let rows = args.split_rows.map_or(u64::MAX, Into::into);
     let summary = prepared.write_parts(rows, &mut |part| match (first.take(), path) {
         (Some(sink), _) => Ok(sink),

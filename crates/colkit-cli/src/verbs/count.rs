@@ -8,7 +8,7 @@ use serde_json::json;
 use std::io::Write;
 
 pub fn run(args: &CountArgs, io: &mut Io) -> Result<Outcome> {
-    let file = args.reading.open(&args.file, &args.dataset, RowIdArgs::default(), args.script.json, io)?;
+    let file = args.reading.open(&args.files, &args.dataset, RowIdArgs::default(), args.script.json, io)?;
     let rows = match &args.condition {
         None => file.row_count(),
         Some(condition) => matching(&file, condition, args.reading.memory, io)?,

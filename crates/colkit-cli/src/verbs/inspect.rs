@@ -3,7 +3,7 @@
 use crate::args::InspectArgs;
 use crate::grid::{self, Align, Line};
 use crate::human::{bytes, count, plural, ratio, share};
-use crate::request::input;
+use crate::request::{each_file, input};
 use crate::{Io, Outcome, Stream, report};
 use colkit::{Layout, OpenFile, Region, RegionKind, Result, type_name};
 use serde::{Serialize, Serializer};
@@ -12,13 +12,15 @@ use std::io::Write;
 pub fn run(args: &InspectArgs, io: &mut Io) -> Result<Outcome> {
     let options = args.reading.open_options()?;
     let mut outcome = Outcome::Success;
-    for name in &args.files {
-        let inspected =
-            input(name, &args.dataset, io).and_then(|i| options.open_input(&i)).and_then(|f| Ok((f.layout()?, f)));
+    let files = each_file(&args.files);
+    let several = files.len() > 1;
+    for (name, listed) in files {
+        let input = listed.and_then(|()| input(&name, &args.dataset, io));
+        let inspected = input.and_then(|i| options.open_input(&i)).and_then(|f| Ok((f.layout()?, f)));
         let (layout, file) = match inspected {
             Ok(inspected) => inspected,
             // One bad file among several does not hide the others.
-            Err(error) if args.files.len() > 1 => {
+            Err(error) if several => {
                 report::error(&error, args.script.json, &mut io.stderr);
                 outcome = Outcome::Failure;
                 continue;

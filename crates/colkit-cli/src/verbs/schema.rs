@@ -24,7 +24,7 @@ struct Column<'a> {
 }
 
 pub fn run(args: &SchemaArgs, io: &mut Io) -> Result<Outcome> {
-    let file = args.reading.open(&args.file, &args.dataset, args.ids, args.script.json, io)?;
+    let file = args.reading.open(&args.files, &args.dataset, args.ids, args.script.json, io)?;
     let schema = file.schema();
     let columns = schema.fields().iter().map(|f| (f.name(), type_name(f.data_type()), f.is_nullable()));
     if args.script.json {

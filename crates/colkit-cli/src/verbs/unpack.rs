@@ -1,11 +1,11 @@
 //! `unpack`: restores the files in an AT-1 file.
 
-use crate::args::{DatasetArgs, UnpackArgs};
+use crate::args::UnpackArgs;
 use crate::grid::{self, Align};
 use crate::human::{bytes, plural};
 use crate::progress::Progress;
 use crate::report::{self, ErrorReport};
-use crate::request::{input, is_stream};
+use crate::request::{is_stream, one_file};
 use crate::{Io, Outcome};
 use colkit::arrow::temporal_conversions::timestamp_s_to_datetime;
 use colkit::at1::{
@@ -20,7 +20,7 @@ use std::time::{Instant, SystemTime};
 
 pub fn run(args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
-    let packed = input(&args.file, &DatasetArgs::default(), io)?;
+    let packed = one_file(&args.file, io)?;
     let named = |e: Error| e.file(packed.name());
     let options = RestoreOptions {
         limits: args.limits.with_memory(args.memory),

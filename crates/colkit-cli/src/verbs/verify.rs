@@ -4,7 +4,7 @@ use crate::args::VerifyArgs;
 use crate::human::{bytes, plural};
 use crate::progress::Progress;
 use crate::report::{ErrorReport, hint, place_and_message};
-use crate::request::input;
+use crate::request::{each_file, input};
 use crate::{Io, Outcome};
 use colkit::{Checksums, Class, Result, Verdict};
 use serde_json::json;
@@ -13,8 +13,8 @@ use std::io::Write;
 pub fn run(args: &VerifyArgs, io: &mut Io) -> Result<Outcome> {
     let options = args.reading.open_options()?;
     let mut outcome = Outcome::Success;
-    for file in &args.files {
-        let verdict = match input(file, &args.dataset, io) {
+    for (file, listed) in each_file(&args.files) {
+        let verdict = match listed.and_then(|()| input(&file, &args.dataset, io)) {
             Err(error) => Verdict::unreadable(file.display().to_string(), error),
             Ok(input) => {
                 let _progress = Progress::watch(io, "verifying", std::slice::from_ref(&input), input.size());

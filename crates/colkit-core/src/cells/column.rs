@@ -19,20 +19,20 @@ use std::sync::Arc;
 pub struct CellText<'a> {
     /// The content.
     pub raw: &'a [u8],
-    /// Each quote in it is written twice.
-    pub doubled: bool,
+    /// The quote that is written twice in it, wherever it occurs.
+    pub doubled: Option<u8>,
 }
 
 impl CellText<'_> {
     /// Appends the content, each doubled quote written once.
     #[inline]
     pub fn append_to(self, out: &mut Vec<u8>) {
-        if !self.doubled {
+        let Some(quote) = self.doubled else {
             return out.extend_from_slice(self.raw);
-        }
+        };
         let mut skip = false;
         for byte in self.raw {
-            skip = *byte == b'"' && !skip;
+            skip = *byte == quote && !skip;
             if !skip {
                 out.push(*byte);
             }

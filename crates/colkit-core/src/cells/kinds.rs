@@ -151,7 +151,7 @@ impl Kinds {
     pub fn of_cell(cell: CellText<'_>, inference: &Inference) -> Kinds {
         if inference.is_null_word(cell.raw) {
             Kinds::NULL
-        } else if cell.doubled {
+        } else if cell.doubled.is_some() {
             // Nothing with a quote in it is a number.
             Kinds::TEXT
         } else {
@@ -298,7 +298,7 @@ mod tests {
         let inference = Inference { null_words: vec!["NA".into()], ..Inference::full() };
         let mut kinds = Kinds::default();
         for cell in cells {
-            kinds.add(Kinds::of_cell(CellText { raw: cell.as_bytes(), doubled: false }, &inference));
+            kinds.add(Kinds::of_cell(CellText { raw: cell.as_bytes(), doubled: None }, &inference));
         }
         kinds.data_type(&inference)
     }

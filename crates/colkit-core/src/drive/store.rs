@@ -40,6 +40,7 @@ pub struct Remote {
     pub concurrency: usize,
     requests: AtomicU64,
     bytes: AtomicU64,
+    kept: bool,
 }
 
 /// Local files held open at most; then all but the first are closed and opened again as they are read.
@@ -60,6 +61,7 @@ impl Remote {
             concurrency: 8,
             requests: zero(),
             bytes: zero(),
+            kept: false,
         }
     }
 
@@ -81,7 +83,12 @@ impl Remote {
         if let Some(main) = Arc::get_mut(&mut self.main) {
             main.file = Some(file);
         }
-        Remote { gap: 0, ..self }
+        Remote { gap: 0, kept: true, ..self }
+    }
+
+    /// Whether its content is in a temporary file, which is open for as long as this is.
+    pub fn is_kept(&self) -> bool {
+        self.kept
     }
 
     /// The local file that has its content, if there is one.
@@ -99,7 +106,7 @@ impl Remote {
     async fn open_file(&self, path: &Path) -> Result<Option<FileSource>> {
         let opened = self.store.get_opts(path, GetOptions::default()).await.map_err(|e| failed_at(path, e))?;
         match opened.payload {
-            GetResultPayload::File(file, _) => Ok(Some(FileSource::from_file(file)?)),
+            GetResultPayload::File(file, path) => Ok(Some(FileSource::opened(file, path)?)),
             GetResultPayload::Stream(_) => Ok(None),
         }
     }

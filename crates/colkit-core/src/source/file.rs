@@ -1,5 +1,6 @@
 //! Local files as sources.
 
+use super::handles::{self, Handle, Reopened};
 use super::sparse::SparseFile;
 use super::{Source, check_inside, short_read};
 use crate::pool::Pooled;
@@ -8,16 +9,25 @@ use crate::{ByteRange, Error, Result};
 use bytes::Bytes;
 use std::fs::File;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A local file, read with positioned reads: no shared cursor, no lock, no runtime.
+/// A local file, read with positioned reads: no shared cursor, no runtime.
+///
+/// There may be more of them than the system allows open files: one that was opened by its path is closed if others are
+/// read, and opened again when it is read.
 #[derive(Debug)]
 pub struct FileSource {
-    pub(super) file: File,
-    /// The same file, opened again for scattered reads, once there are any.
-    scattered: OnceLock<Option<File>>,
+    file: Opened,
     size: u64,
+}
+
+#[derive(Debug)]
+enum Opened {
+    /// For as long as the source lives.
+    Always(Arc<Handle>),
+    /// While it is read, and some time after.
+    AsNeeded(Reopened),
 }
 
 impl FileSource {
@@ -25,20 +35,52 @@ impl FileSource {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let named = |e: std::io::Error| Error::from(e).file(path.display().to_string());
-        let file = File::open(path).map_err(named)?;
+        Self::opened(handles::open(path).map_err(named)?, path)
+    }
+
+    /// The file that was just opened by this path.
+    pub fn opened(file: File, path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let named = |e: std::io::Error| Error::from(e).file(path.display().to_string());
         let metadata = file.metadata().map_err(named)?;
         if metadata.is_dir() {
             return Err(
                 Error::request("is_a_folder", "expected a file, found a folder").file(path.display().to_string())
             );
         }
-        Ok(FileSource { file, scattered: OnceLock::new(), size: metadata.len() })
+        // What is no file may be something else, or gone, when it is opened again.
+        let file = match metadata.is_file() {
+            true => Opened::AsNeeded(Reopened::new(file, path, &metadata).map_err(named)?),
+            false => Opened::Always(Arc::new(file.into())),
+        };
+        Ok(FileSource { file, size: metadata.len() })
     }
 
     /// Takes over an open file, such as a temporary one.
     pub fn from_file(file: File) -> Result<Self> {
         let size = file.metadata()?.len();
-        Ok(FileSource { file, scattered: OnceLock::new(), size })
+        Ok(FileSource { file: Opened::Always(Arc::new(file.into())), size })
+    }
+
+    /// The same open file, as long as it is now.
+    pub fn regrown(&self) -> Result<Self> {
+        let handle = self.handle()?;
+        let size = handle.file.metadata()?.len();
+        Ok(FileSource { file: Opened::Always(handle), size })
+    }
+
+    pub(super) fn handle(&self) -> Result<Arc<Handle>> {
+        match &self.file {
+            Opened::Always(handle) => Ok(handle.clone()),
+            Opened::AsNeeded(file) => file.handle(),
+        }
+    }
+
+    /// Tells the system what will be read.
+    pub(super) fn ask_ahead(&self, requests: &[ByteRange]) {
+        if let Ok(handle) = self.handle() {
+            ask_ahead(&handle.file, requests);
+        }
     }
 }
 
@@ -56,13 +98,14 @@ impl Source for FileSource {
         if bytes < WORTH_ASKING || bytes > span / 10 * 9 {
             return None;
         }
-        let file = FileSource { file: without_read_ahead(&self.file)?, scattered: OnceLock::new(), size: self.size };
+        let file = without_read_ahead(&self.handle().ok()?.file)?;
+        let file = FileSource { file: Opened::Always(Arc::new(file.into())), size: self.size };
         Some(Arc::new(SparseFile::new(file, wanted)))
     }
 
     fn read(&self, range: ByteRange) -> Result<Bytes> {
         let mut buffer = Pooled::with_capacity(self.checked_len(range)?);
-        append(&self.file, range, &mut buffer)?;
+        append(&self.handle()?.file, range, &mut buffer)?;
         Ok(buffer.into_bytes())
     }
 
@@ -73,7 +116,8 @@ impl Source for FileSource {
         // Large requests are pieces of a scan, which read-ahead helps.
         let bytes = requests.iter().map(|r| r.len()).fold(0, u64::saturating_add);
         let scattered = requests.len() > 1 && bytes / (requests.len() as u64) < SHARED_BUFFER as u64;
-        let file = if scattered { self.for_scattered_reads() } else { &self.file };
+        let handle = self.handle()?;
+        let file = if scattered { for_scattered_reads(&handle) } else { &handle.file };
         // For few requests it does not matter where they come from.
         let probed = if requests.len() > MANY { PROBES } else { requests.len() };
         let (probes, others) = requests.split_at(probed);
@@ -164,12 +208,12 @@ impl FileSource {
         }
         Ok(())
     }
+}
 
-    /// The file without read-ahead: what lies between scattered rows would be fetched from the disk in vain, twice as
-    /// much as is wanted.
-    fn for_scattered_reads(&self) -> &File {
-        self.scattered.get_or_init(|| without_read_ahead(&self.file)).as_ref().unwrap_or(&self.file)
-    }
+/// The file without read-ahead: what lies between scattered rows would be fetched from the disk in vain, twice as much as
+/// is wanted.
+fn for_scattered_reads(handle: &Handle) -> &File {
+    handle.scattered.get_or_init(|| without_read_ahead(&handle.file)).as_ref().unwrap_or(&handle.file)
 }
 
 /// The file, opened a second time: advice holds for everybody who reads through the same descriptor.
@@ -184,7 +228,7 @@ fn without_read_ahead(file: &File) -> Option<File> {
 /// Tells the system what will be read, so that the disk works on all of it at once. Only worth it if it must be fetched
 /// from a disk: telling costs as much as reading from the page cache.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(super) fn ask_ahead(file: &File, requests: &[ByteRange]) {
+fn ask_ahead(file: &File, requests: &[ByteRange]) {
     for request in requests {
         let _ = rustix::fs::fadvise(
             file,
@@ -196,7 +240,7 @@ pub(super) fn ask_ahead(file: &File, requests: &[ByteRange]) {
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(super) fn ask_ahead(_: &File, _: &[ByteRange]) {}
+fn ask_ahead(_: &File, _: &[ByteRange]) {}
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
 fn without_read_ahead(_: &File) -> Option<File> {

@@ -15,8 +15,8 @@ pub struct FolderSource {
     open: Mutex<HashMap<u32, Arc<FileSource>>>,
 }
 
-/// Files held open at most; then all are closed and opened again as they are read. Systems allow about a thousand.
-const MOST_OPEN: usize = 256;
+/// Objects remembered at most; then all are forgotten and found again as they are read. Few of them are open at a time.
+const MOST_KNOWN: usize = 4096;
 
 impl FolderSource {
     /// The file at `path`, with objects whose names are relative to `root` unless they are whole paths.
@@ -54,7 +54,7 @@ impl FolderSource {
         }
         let Some(path) = self.path(object)? else { return Ok(None) };
         let file = Arc::new(FileSource::open(path)?);
-        if open.len() >= MOST_OPEN {
+        if open.len() >= MOST_KNOWN {
             open.clear();
         }
         open.insert(object.number(), file.clone());

@@ -23,9 +23,9 @@ impl MappedSource {
     #[expect(unsafe_code, reason = "mapping is what this type is for")]
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = FileSource::open(path)?.file;
+        let handle = FileSource::open(path)?.handle()?;
         // SAFETY: the caller promises that nobody changes the file; it is only ever read.
-        let map = unsafe { memmap2::Mmap::map(&file) };
+        let map = unsafe { memmap2::Mmap::map(&handle.file) };
         Ok(MappedSource(Bytes::from_owner(map.map_err(|e| Error::from(e).file(path.display().to_string()))?)))
     }
 }

@@ -4,7 +4,7 @@
 //! not to. What it would have done right, fetching the next wanted bytes while the last are being decoded, is done by asking
 //! for exactly those, as soon as a read has shown that the file is not in the page cache.
 
-use super::file::{FileSource, ask_ahead};
+use super::file::FileSource;
 use crate::{ByteRange, Result, Source};
 use bytes::Bytes;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,7 +60,7 @@ impl SparseFile {
                 at = block_end;
             }
         }
-        ask_ahead(&self.file.file, &next);
+        self.file.ask_ahead(&next);
     }
 
     fn timed<T>(&self, calls: usize, bytes: u64, read: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -39,8 +39,8 @@ impl ColumnBuilder {
                     ends.push(rewritten.len());
                 }
                 let text = |pair: &[usize]| match pair {
-                    [start, end] => CellText { raw: rewritten.get(*start..*end).unwrap_or_default(), doubled: false },
-                    _ => CellText { raw: &[], doubled: false },
+                    [start, end] => CellText { raw: rewritten.get(*start..*end).unwrap_or_default(), doubled: None },
+                    _ => CellText { raw: &[], doubled: None },
                 };
                 self.cells.append(ends.windows(2).map(text))
             }

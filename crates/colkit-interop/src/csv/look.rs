@@ -3,9 +3,9 @@
 //! Every delimiter that occurs in the first record is tried on the whole file. One with which all records have as many
 //! fields as the first is the one; of several, that with the most columns. So no row fails later.
 
+use super::CsvOptions;
 use super::open::{Failed, Surveyed, survey};
-use super::{CsvOptions, LookFor};
-use crate::text::{Excerpt, Pass};
+use crate::text::{Excerpt, Pass, Surveyor, record_limit};
 use colkit_core::cells::{Kinds, Spelling};
 use colkit_core::coroutine::Io;
 use colkit_core::{Error, Finding, Limits, Result};
@@ -17,58 +17,201 @@ const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
 /// delimiter.
 const NO_ACCIDENT: u64 = 3;
 
-/// What the file is like, and the options with which that was found.
-pub(super) async fn surveyed(
-    io: &Io,
-    size: u64,
-    mut options: CsvOptions,
-    limits: &Limits,
-) -> Result<(CsvOptions, Surveyed)> {
+/// So many cells in single quotes, and none in double ones, are no accident either.
+const QUOTED: u64 = 2;
+
+/// What is said of a file that is read as lines.
+pub(super) const LINES: &str = "lines, not cells";
+
+/// What a file is.
+pub(super) enum Looked {
+    /// A table of cells, and the options with which that was found.
+    Cells(CsvOptions, Box<Surveyed>),
+    /// Lines of text.
+    Lines,
+}
+
+/// Finds out what the file is like.
+pub(super) async fn looked(io: &Io, size: u64, mut options: CsvOptions, limits: &Limits) -> Result<Looked> {
+    let (look_for, pieces) = (options.look_for, options.pieces);
+    let start = || Pass::start(io.clone(), size, pieces, limits);
+    let Attempts { single, best, failed } = attempts(io, size, &options, limits).await?;
+    let (delimiter, found) = match (single, best, failed) {
+        (Some(single), ..) => {
+            options.quote = Some(b'\'');
+            single
+        }
+        (None, Some((delimiter, one)), _) if look_for.lines && one.columns.len() == 1 && is_text(&one, &options) => {
+            if Lines::of(start().await?, limits).await?.are_no_column() {
+                return Ok(Looked::Lines);
+            }
+            (delimiter, one)
+        }
+        (None, Some(best), _) => best,
+        (None, None, Some(_)) if look_for.lines && Lines::of(start().await?, limits).await?.are_prose() => {
+            return Ok(Looked::Lines);
+        }
+        // Text in which a semicolon or two occur is a column of its own.
+        (None, None, Some(failed)) if failed.rows < NO_ACCIDENT && look_for.delimiter => {
+            match survey(start().await?, &options, limits).await {
+                Ok(found) => (options.delimiter, found),
+                Err(_) => return Err(failed.error),
+            }
+        }
+        (None, None, Some(failed)) => return Err(failed.error),
+        (None, None, None) => return Err(Error::internal("no delimiter was tried")),
+    };
+    options.delimiter = delimiter;
+    if look_for.header && is_data(&found, &options) {
+        options.header = false;
+        let found = survey(start().await?, &options, limits).await;
+        return Ok(Looked::Cells(options, Box::new(found.map_err(|failed| failed.error)?)));
+    }
+    match found.repeated {
+        Some(error) => Err(error),
+        None => Ok(Looked::Cells(options, Box::new(found))),
+    }
+}
+
+/// What trying delimiters and quotes on the whole file gave.
+struct Attempts {
+    /// With single quotes, if cells clearly stand in such.
+    single: Option<(u8, Surveyed)>,
+    /// The delimiter that gives the most columns.
+    best: Option<(u8, Surveyed)>,
+    /// The attempt that got furthest, if none has reached the end.
+    failed: Option<Failed>,
+}
+
+async fn attempts(io: &Io, size: u64, options: &CsvOptions, limits: &Limits) -> Result<Attempts> {
     let start = || Pass::start(io.clone(), size, options.pieces, limits);
     let mut pass = start().await?;
-    let delimiters = match options.look_for.delimiter {
-        true => pass.header(|text, at_end| candidates(text, at_end, &options, limits)).await?,
-        false => vec![options.delimiter],
-    };
+    let single = CsvOptions { quote: Some(b'\''), ..options.clone() };
+    let by_single = options.look_for.quote
+        && options.delimiter != b'\''
+        && pass.header(|text, at_end| Ok(has_single_quotes(text.bytes, at_end).map(|found| (found, 0)))).await?;
+    let mut tried = Attempts { single: None, best: None, failed: None };
+    if by_single {
+        let delimiters = delimiters(&mut pass, &single, limits).await?;
+        for delimiter in delimiters {
+            let attempt = survey(start().await?, &CsvOptions { delimiter, ..single.clone() }, limits).await;
+            let clear = attempt.ok().filter(|found| found.quoted.0 >= QUOTED && !found.quoted.1);
+            if let Some(found) = clear.filter(|f| has_more(f, tried.single.as_ref())) {
+                tried.single = Some((delimiter, found));
+            }
+        }
+        if tried.single.is_some() {
+            return Ok(tried);
+        }
+    }
+    let delimiters = delimiters(&mut pass, options, limits).await?;
     let mut passes = Some(pass);
-    let mut best: Option<(u8, Surveyed)> = None;
-    let mut failed: Option<Failed> = None;
     for delimiter in delimiters {
         let pass = match passes.take() {
             Some(pass) => pass,
             None => start().await?,
         };
         match survey(pass, &CsvOptions { delimiter, ..options.clone() }, limits).await {
-            Ok(found) if best.as_ref().is_none_or(|(_, b)| found.columns.len() > b.columns.len()) => {
-                best = Some((delimiter, found));
-            }
+            Ok(found) if has_more(&found, tried.best.as_ref()) => tried.best = Some((delimiter, found)),
             Ok(_) => {}
             Err(this) if !matches!(this.error.code(), "csv_ragged" | "csv_quote") => return Err(this.error),
-            Err(this) if failed.as_ref().is_none_or(|f| this.rows > f.rows) => failed = Some(this),
+            Err(this) if tried.failed.as_ref().is_none_or(|f| this.rows > f.rows) => tried.failed = Some(this),
             Err(_) => {}
         }
     }
-    let (delimiter, found) = match (best, failed) {
-        (Some(best), _) => best,
-        // Text in which a semicolon or two occur is a column of its own.
-        (None, Some(failed)) if failed.rows < NO_ACCIDENT && options.look_for.delimiter => {
-            match survey(start().await?, &options, limits).await {
-                Ok(found) => (options.delimiter, found),
-                Err(_) => return Err(failed.error),
-            }
-        }
-        (None, Some(failed)) => return Err(failed.error),
-        (None, None) => return Err(Error::internal("no delimiter was tried")),
-    };
-    options.delimiter = delimiter;
-    if options.look_for.header && is_data(&found, &options) {
-        options.header = false;
-        let found = survey(Pass::start(io.clone(), size, options.pieces, limits).await?, &options, limits).await;
-        return Ok((options, found.map_err(|failed| failed.error)?));
+    Ok(tried)
+}
+
+fn has_more(found: &Surveyed, best: Option<&(u8, Surveyed)>) -> bool {
+    best.is_none_or(|(_, best)| found.columns.len() > best.columns.len())
+}
+
+/// The delimiters to try.
+async fn delimiters(pass: &mut Pass, options: &CsvOptions, limits: &Limits) -> Result<Vec<u8>> {
+    match options.look_for.delimiter {
+        true => pass.header(|text, at_end| candidates(text, at_end, options, limits)).await,
+        false => Ok(vec![options.delimiter]),
     }
-    match found.repeated {
-        Some(error) => Err(error),
-        None => Ok((options, found)),
+}
+
+/// Bytes of a file that show whether single quotes are worth trying.
+const QUOTES_WITHIN: usize = 64 << 10;
+
+/// Whether a cell begins with a single quote, as far as the start of a file shows; `None` if that takes more text.
+fn has_single_quotes(text: &[u8], at_end: bool) -> Option<bool> {
+    let is_before = |b: u8| DELIMITERS.contains(&b) || b == b'\n';
+    let start = text.get(..QUOTES_WITHIN).or(at_end.then_some(text))?;
+    Some(start.first() == Some(&b'\'') || start.windows(2).any(|pair| matches!(pair, [a, b'\''] if is_before(*a))))
+}
+
+/// Whether the only column is text.
+fn is_text(found: &Surveyed, options: &CsvOptions) -> bool {
+    let mut kinds = found.columns.iter().map(|c| c.kinds.data_type(&options.inference));
+    found.index.rows == 0 || kinds.all(|data_type| data_type == arrow::datatypes::DataType::Utf8)
+}
+
+/// What the lines of a file are like.
+#[derive(Default)]
+struct Lines {
+    lines: u64,
+    /// Those of three words or more, of which the first ends before any delimiter.
+    prose: u64,
+    /// Those that begin with a digit.
+    numbered: u64,
+    /// Whether the first line is such.
+    first: Option<(bool, bool)>,
+    /// Bytes of a line at most.
+    longest: u64,
+}
+
+impl Lines {
+    /// The lines of a file; those of one with a line that no record could be are like nothing.
+    async fn of(pass: Pass, limits: &Limits) -> Result<Self> {
+        let mut lines = Lines { longest: record_limit(limits), ..Lines::default() };
+        match pass.records(&mut lines).await {
+            Err(error) if error.code() == "limit_exceeded" => Ok(Lines::default()),
+            counted => counted.map(|_| lines),
+        }
+    }
+
+    /// Whether the first line and most others are prose: a message, a sentence, not cells.
+    fn are_prose(&self) -> bool {
+        self.first.is_some_and(|(prose, _)| prose) && self.prose.saturating_mul(2) >= self.lines
+    }
+
+    /// Whether the first line is no name of a column, but a line like the others.
+    fn are_no_column(&self) -> bool {
+        let numbered =
+            self.first.is_some_and(|(_, numbered)| numbered) && self.numbered.saturating_mul(2) >= self.lines;
+        self.are_prose() || numbered
+    }
+
+    fn add(&mut self, line: &[u8]) {
+        if line.is_empty() {
+            return;
+        }
+        let blank = line.iter().position(|b| *b == b' ');
+        let delimiter = line.iter().position(|b| DELIMITERS.contains(b));
+        let words = line.split(|b| *b == b' ').filter(|word| !word.is_empty()).take(3).count();
+        let is_prose = words >= 3 && blank.is_some_and(|blank| delimiter.is_none_or(|d| blank < d));
+        let is_numbered = line.first().is_some_and(u8::is_ascii_digit);
+        self.lines += 1;
+        self.prose += u64::from(is_prose);
+        self.numbered += u64::from(is_numbered);
+        self.first.get_or_insert((is_prose, is_numbered));
+    }
+}
+
+impl Surveyor for Lines {
+    fn survey(&mut self, text: Excerpt<'_>, most: usize, at_end: bool) -> Result<(usize, u64)> {
+        let (mut at, mut rows) = (0, 0);
+        while let Some((end, next)) = super::lines::line(text.bytes, at, at_end).filter(|_| at < most) {
+            self.add(text.bytes.get(at..end).unwrap_or_default());
+            at = next;
+            rows += 1;
+        }
+        Limits::check("a line", (text.bytes.len() - at) as u64, if at == 0 { self.longest } else { u64::MAX })?;
+        Ok((at, rows))
     }
 }
 
@@ -81,7 +224,7 @@ fn candidates(
 ) -> Result<Option<(Vec<u8>, usize)>> {
     let most = usize::try_from(limits.columns).unwrap_or(usize::MAX);
     let mut found = Vec::new();
-    for delimiter in DELIMITERS {
+    for delimiter in DELIMITERS.into_iter().filter(|delimiter| Some(*delimiter) != options.quote) {
         let dialect = CsvOptions { delimiter, ..options.clone() }.dialect(limits)?;
         match dialect.first(text.bytes, 0, most, at_end) {
             Ok(None) => return Ok(None),
@@ -132,13 +275,17 @@ impl Found {
         }
     }
 
-    /// The delimiter and the header, if they were looked for.
-    pub fn with_dialect(mut self, delimiter: u8, header: bool, looked_for: LookFor) -> Self {
-        if !header && looked_for.header {
+    /// The delimiter, the quote and the header, if they were looked for.
+    pub fn with_dialect(mut self, options: &CsvOptions) -> Self {
+        let looked_for = options.look_for;
+        if !options.header && looked_for.header {
             self.parts.insert(0, "no header".into());
         }
-        if looked_for.delimiter && delimiter != b',' {
-            self.parts.insert(0, format!("delimiter {:?}", char::from(delimiter)));
+        if looked_for.quote && options.quote == Some(b'\'') {
+            self.parts.insert(0, "single quotes".into());
+        }
+        if looked_for.delimiter && options.delimiter != b',' {
+            self.parts.insert(0, format!("delimiter {:?}", char::from(options.delimiter)));
         }
         self
     }

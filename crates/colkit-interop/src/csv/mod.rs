@@ -2,9 +2,11 @@
 //!
 //! Files are read as `crate::text` says. Opening one cuts it into cells (`tokens`, `separators`) and classifies every cell of every
 //! column (`open`, `colkit_core::cells`); reading converts the cells of the columns that are wanted (`rows`, `columns`).
+//! A file without cells, such as a log, is a table of its lines (`lines`).
 //! The rules, with their reasons, are in `docs/formats/csv.md`.
 
 mod columns;
+mod lines;
 mod look;
 mod open;
 mod options;
@@ -15,6 +17,7 @@ mod tokens;
 mod write;
 
 pub use crate::text::Pieces;
+pub use lines::LinesFormat;
 pub use options::{CsvOptions, LookFor, parse_schema};
 
 use arrow::datatypes::{DataType, SchemaRef};

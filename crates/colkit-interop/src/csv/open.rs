@@ -1,10 +1,10 @@
 //! Opening: the names of the columns, then the kinds of all cells.
 
-use super::look::{self, Found};
+use super::look::{self, Found, Looked};
 use super::options::type_name;
 use super::rows::CsvRecords;
 use super::tokens::{Block, Cell, Dialect, Portion};
-use super::{CsvOptions, LookFor};
+use super::{CsvOptions, LookFor, lines as line_table};
 use crate::text::{Excerpt, Fault, Pass, Surveyor, TextIndex, TextTable, column_label, lines};
 use arrow::datatypes::{DataType, Field, Schema};
 use colkit_core::cells::{CellText, FittingSpellings, Inference, Kinds, Spelling};
@@ -15,17 +15,22 @@ use std::sync::Arc;
 /// Opens a file of `size` bytes.
 pub(super) fn open(options: CsvOptions, size: u64, limits: Limits) -> Boxed<Arc<dyn Table>> {
     coroutine(move |io| async move {
-        let (options, surveyed) = look::surveyed(&io, size, options, &limits).await?;
+        let pieces = options.pieces;
+        let (options, surveyed) = match look::looked(&io, size, options, &limits).await? {
+            Looked::Cells(options, surveyed) => (options, *surveyed),
+            Looked::Lines => return line_table::open(&io, size, pieces, &limits, Some(look::LINES.into())).await,
+        };
         let Surveyed { columns, dialect, index, .. } = surveyed;
         let typed = TypedColumns::of(columns, &options);
         let schema = Arc::new(Schema::new(typed.fields));
+        let found = typed.found.with_dialect(&options).text();
         let records = CsvRecords {
             schema: schema.clone(),
             dialect,
             inference: Arc::new(options.inference),
             spellings: typed.spellings,
             header: options.header,
-            found: typed.found.with_dialect(options.delimiter, options.header, options.look_for).text(),
+            found,
         };
         let table: Arc<dyn Table> = Arc::new(TextTable::new(schema, index, records, typed.findings));
         Ok(table)
@@ -41,6 +46,8 @@ pub(super) struct Surveyed {
     pub first: Vec<Kinds>,
     /// What is wrong if it is one.
     pub repeated: Option<Error>,
+    /// Cells in other quotes than double ones, and whether others begin with a double one.
+    pub quoted: (u64, bool),
 }
 
 /// Why a pass has failed, and after how many rows.
@@ -70,11 +77,12 @@ pub(super) async fn survey(
     let columns = given_types(names, options)?;
     let inference = options.inference.clone();
     let spelling = options.spelling.clone();
-    let mut survey = Survey { columns, dialect, inference, spelling, block: Block::default(), rows: 0 };
+    let (block, quoted) = (Block::default(), (0, false));
+    let mut survey = Survey { columns, dialect, inference, spelling, block, rows: 0, quoted };
     match pass.records(&mut survey).await {
         Ok(index) => {
-            let Survey { columns, dialect, .. } = survey;
-            Ok(Surveyed { columns, dialect, index, first: kinds, repeated })
+            let Survey { columns, dialect, quoted, .. } = survey;
+            Ok(Surveyed { columns, dialect, index, first: kinds, repeated, quoted })
         }
         Err(error) => Err(Failed { error, rows: survey.rows }),
     }
@@ -185,6 +193,7 @@ struct Survey {
     spelling: Spelling,
     block: Block,
     rows: u64,
+    quoted: (u64, bool),
 }
 
 impl Surveyor for Survey {
@@ -195,6 +204,10 @@ impl Surveyor for Survey {
         self.rows += self.block.rows as u64;
         let end = cut.map_err(|f| text.locate(f, |c| Some(self.columns.get(c)?.name.as_str())))?;
         self.classify(text);
+        if let Some(quote) = self.dialect.quote.filter(|quote| *quote != b'"') {
+            let (quoted, others) = self.block.quoted_by(quote, text.bytes);
+            self.quoted = (self.quoted.0 + quoted, self.quoted.1 | others);
+        }
         Ok((end, self.block.rows as u64))
     }
 }

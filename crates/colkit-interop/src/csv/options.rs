@@ -6,11 +6,13 @@ use arrow::datatypes::{DataType, TimeUnit};
 use colkit_core::cells::{Inference, Spelling, is_cell_type};
 use colkit_core::{Error, Limits, Result};
 
-/// How CSV is read and written. Writing only looks at `delimiter` and `header`.
+/// How CSV is read and written. Writing only looks at `delimiter` and `header`, and quotes by `"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
     /// What stands between cells: one ASCII character.
     pub delimiter: u8,
+    /// What may stand around a cell; `None` if nothing does.
+    pub quote: Option<u8>,
     /// The first line has the names. Without it they are `c0`, `c1`, ... and the first line is a row.
     pub header: bool,
     /// Types of some columns, instead of what their cells suggest: integers, floats, decimals, text, bool, dates,
@@ -39,6 +41,10 @@ pub struct LookFor {
     pub delimiter: bool,
     /// Whether the first line has the names.
     pub header: bool,
+    /// Whether cells stand in single quotes instead.
+    pub quote: bool,
+    /// Whether there are no cells, as in a log. Then the table has one column, `line`.
+    pub lines: bool,
     /// Decimal commas, and dates in other formats, where one spelling fits a column and no other does.
     pub spelling: bool,
 }
@@ -47,6 +53,7 @@ impl Default for CsvOptions {
     fn default() -> Self {
         CsvOptions {
             delimiter: b',',
+            quote: Some(b'"'),
             header: true,
             schema: Vec::new(),
             inference: Inference::plain(),
@@ -69,6 +76,12 @@ impl CsvOptions {
             )
             .hint("use one ASCII character other than a quote or a line end"));
         }
+        if let Some(quote) = self.quote
+            && (!quote.is_ascii() || matches!(quote, b'\r' | b'\n' | 0) || quote == self.delimiter)
+        {
+            return Err(Error::request("bad_quote", format!("{:?} cannot stand around cells", char::from(quote)))
+                .hint("use one ASCII character other than the delimiter or a line end"));
+        }
         for (name, data_type) in &self.schema {
             if !is_cell_type(data_type) {
                 return Err(Error::request("no_such_type", format!("column {name:?} cannot be read as {data_type}"))
@@ -76,7 +89,8 @@ impl CsvOptions {
             }
         }
         let record_bytes = usize::try_from(record_limit(limits)).unwrap_or(usize::MAX);
-        Ok(Dialect { delimiter: self.delimiter, pad_short_rows: self.pad_short_rows, perhaps: None, record_bytes })
+        let CsvOptions { delimiter, quote, pad_short_rows, .. } = *self;
+        Ok(Dialect { delimiter, quote, pad_short_rows, perhaps: None, record_bytes })
     }
 }
 

@@ -29,6 +29,11 @@ impl Records for CsvRecords {
             ("delimiter", char::from(self.dialect.delimiter).escape_default().to_string()),
             ("header", if self.header { "yes" } else { "no" }.to_string()),
         ];
+        match self.dialect.quote {
+            Some(b'"') => {}
+            Some(quote) => properties.push(("quote", char::from(quote).to_string())),
+            None => properties.push(("quote", "none".to_string())),
+        }
         properties.extend(self.found.iter().map(|found| ("found", found.clone())));
         properties
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! record = cell *(delimiter cell) (LF / CRLF / end of file)
-//! cell   = '"' *(any byte but '"' / '""') '"'     quoted: may hold delimiters and line ends
+//! cell   = '"' *(any byte but '"' / '""') '"'     quoted: may hold delimiters and line ends (or another quote than ")
 //!        / *(any byte but delimiter, CR, LF)      unquoted: a quote inside it is content
 //! ```
 //!
@@ -44,7 +44,9 @@ impl Cell {
     #[inline]
     pub fn text(self, bytes: &[u8]) -> CellText<'_> {
         let raw = bytes.get(self.start as usize..(self.end & !DOUBLED) as usize).unwrap_or_default();
-        CellText { raw, doubled: self.end & DOUBLED != 0 }
+        // Before the content stands the quote that opened it.
+        let quote = || self.start().checked_sub(1).and_then(|at| bytes.get(at)).copied();
+        CellText { raw, doubled: if self.end & DOUBLED != 0 { quote() } else { None } }
     }
 }
 
@@ -52,6 +54,7 @@ impl Cell {
 #[derive(Clone, Debug)]
 pub(super) struct Dialect {
     pub delimiter: u8,
+    pub quote: Option<u8>,
     pub pad_short_rows: bool,
     /// What may be the delimiter, since there is only one column and this is in its name.
     pub perhaps: Option<char>,
@@ -86,6 +89,17 @@ pub(super) struct Block {
 }
 
 impl Block {
+    /// How many cells stand in these quotes, and whether others begin with a double one.
+    pub fn quoted_by(&self, quote: u8, bytes: &[u8]) -> (u64, bool) {
+        let (mut quoted, mut others) = (0, false);
+        for cell in &self.cells {
+            let before = cell.start().checked_sub(1).and_then(|at| bytes.get(at));
+            quoted += u64::from(before == Some(&quote));
+            others |= before != Some(&quote) && bytes.get(cell.start()) == Some(&b'"');
+        }
+        (quoted, others)
+    }
+
     /// The cells of one column.
     pub fn column(&self, column: usize) -> impl Iterator<Item = Cell> {
         self.cells.iter().skip(column).step_by(self.columns.max(1)).copied()
@@ -179,8 +193,10 @@ impl Dialect {
             *count += 1;
         };
         let next = loop {
-            let stop = if bytes.get(from) == Some(&b'"') {
-                let Some(quoted) = quoted(bytes, from, at_end).map_err(|f| f.in_column(count))? else {
+            let stop = if let Some(quote) = self.quote
+                && bytes.get(from) == Some(&quote)
+            {
+                let Some(quoted) = quoted(bytes, from, quote, at_end).map_err(|f| f.in_column(count))? else {
                     return self.incomplete(bytes, start);
                 };
                 keep(&mut count, Cell::new(from + 1, quoted.end, quoted.doubled));
@@ -260,11 +276,11 @@ struct Quoted {
 }
 
 /// The quoted cell whose opening quote is at `open`. `None` if the buffer ends before that can be said.
-fn quoted(bytes: &[u8], open: usize, at_end: bool) -> Parsed<Option<Quoted>> {
+fn quoted(bytes: &[u8], open: usize, quote: u8, at_end: bool) -> Parsed<Option<Quoted>> {
     let mut from = open + 1;
     let mut doubled = false;
     loop {
-        let Some(distance) = memchr(b'"', bytes.get(from..).unwrap_or_default()) else {
+        let Some(distance) = memchr(quote, bytes.get(from..).unwrap_or_default()) else {
             if at_end {
                 return Err(Fault::new(open, Error::corrupt("csv_quote", "this quote is never closed")));
             }
@@ -272,7 +288,7 @@ fn quoted(bytes: &[u8], open: usize, at_end: bool) -> Parsed<Option<Quoted>> {
         };
         let end = from + distance;
         match bytes.get(end + 1) {
-            Some(b'"') => {
+            Some(next) if *next == quote => {
                 doubled = true;
                 from = end + 2;
             }

@@ -3,7 +3,7 @@
 //! Values are never rounded on the way: a cell that says more than the type can hold (`1.555` beside a decimal of two digits)
 //! is as different from every value as one that cannot be read at all.
 
-use crate::convert::wider_fields;
+use crate::several::wider_fields;
 use crate::{Input, OpenFile, OpenOptions};
 use arrow::array::{Array, ArrayRef, AsArray, StringArray, new_null_array};
 use arrow::compute::{can_cast_types, cast};
