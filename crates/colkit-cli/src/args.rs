@@ -7,23 +7,31 @@ mod check;
 mod convert;
 mod dataset;
 mod files;
+mod grep;
 mod lance;
 mod limits;
 mod pack;
 mod reading;
 mod rows;
+mod salvage;
 mod sql;
+mod stats;
 
 pub use check::{DiffArgs, InspectArgs, SchemaArgs, VerifyArgs};
 pub use convert::{CompressionArg, ConvertArgs, FitArgs, NullsArg, TypesArg};
 pub use dataset::{BasePathArgs, DatasetArgs, RowIdArgs, VersionsArgs};
 pub use files::FilesArgs;
+pub use grep::GrepArgs;
 pub use lance::LanceArgs;
 pub use limits::LimitArgs;
 pub use pack::{PackArgs, UnpackArgs};
 pub use reading::{ReadingArgs, YesNo};
-pub use rows::{CatArgs, ColumnArgs, CountArgs, HeadArgs, PrintArgs, PrintRowsArgs, SampleArgs, ShapeArg, TakeArgs};
+pub use rows::{
+    CatArgs, ColumnArgs, CountArgs, HeadArgs, PrintArgs, PrintRowsArgs, SampleArgs, SelectArgs, ShapeArg, TakeArgs,
+};
+pub use salvage::SalvageArgs;
 pub use sql::SqlArgs;
+pub use stats::StatsArgs;
 
 const EXIT_CODES: &str = "\
 The format is detected from the content, also of files compressed with gzip, zstd, xz or bzip2.
@@ -41,6 +49,9 @@ pub struct Cli {
     /// Seconds to wait for an object store to respond, plus one second for every 64 KiB it sends
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 60, help_heading = "Limits")]
     pub timeout: u64,
+    /// Print no notes, summaries or progress, only results and errors
+    #[arg(long, global = true)]
+    pub quiet: bool,
     /// The subcommand.
     #[command(subcommand)]
     pub verb: Verb,
@@ -86,17 +97,24 @@ the same rows.")]
   colkit count trades.csv.gz --where 'price >= 10'
   colkit count 'part-*.csv'")]
     Count(CountArgs),
+    /// Describe every column: nulls, distinct values, range, mean, quantiles, most frequent values, histogram
+    #[command(after_help = stats::STATS_HELP)]
+    Stats(StatsArgs),
     /// Print rows, with optional column, row range and predicate selection
     #[command(after_help = "Examples:
   colkit cat trades.cff
   colkit cat trades.cff --columns sym,price --where 'price >= 10 and sym = \"BTC\"'
   colkit cat trades.cff --rows 1000..2000 --as ndjson
+  colkit cat trades.csv --select 'sym as symbol, price::float32, * except (sym, price)'
   colkit cat trades.cff --as arrow --out trades.arrows
 
 A predicate compares columns with numbers, \"strings\", true, false or null using = != < <= > >=,
 in (...), between ... and ... and is null, combined with and, or and not. Quote unusual column
 names in `backticks`. JSON cannot represent NaN or infinity; both are printed as null.")]
     Cat(CatArgs),
+    /// Print rows in which the text of a cell matches a regular expression
+    #[command(after_help = grep::GREP_HELP)]
+    Grep(GrepArgs),
     /// Print rows by number, in the order given (random access)
     #[command(after_help = "Examples:
   colkit take trades.cff --rows 5,17,3
@@ -115,6 +133,7 @@ names in `backticks`. JSON cannot represent NaN or infinity; both are printed as
   colkit convert all.lance part-{}.ndjson --split-rows 1000000
   colkit convert trades.csv.gz trades.colfile --schema id:int32,note:string
   colkit convert trades.lance trades.ndjson.zst
+  colkit convert trades.csv trades.parquet --select 'sym as symbol, price::decimal(12, 2), -note'
   colkit convert trades.csv trades.lance --prefer size
   colkit convert trades.csv trades.lance --lance-version 2.0 --bloom sym,account --page-size 1M
 
@@ -136,6 +155,9 @@ file is overwritten only with --force.")]
 Errors make a file invalid. Oddities that the format allows, such as gaps or duplicate column names,
 are reported as warnings.")]
     Verify(VerifyArgs),
+    /// Write what can be read of a damaged or cut file to a new one, and say what is missing
+    #[command(after_help = salvage::SALVAGE_HELP)]
+    Salvage(SalvageArgs),
     /// Compare two tables of any formats; exit with 1 if they differ
     #[command(after_help = "Examples:
   colkit diff trades.csv trades.cff
@@ -181,13 +203,16 @@ impl Verb {
             Verb::Tail(a) => a.common.script.json,
             Verb::Sample(a) => a.common.script.json,
             Verb::Count(a) => a.script.json,
+            Verb::Stats(a) => a.script.json,
             Verb::Cat(a) => a.common.script.json,
+            Verb::Grep(a) => a.common.script.json,
             Verb::Take(a) => a.common.script.json,
             Verb::Sql(a) => a.script.json,
             Verb::Convert(a) => a.script.json,
             Verb::Pack(a) => a.script.json,
             Verb::Unpack(a) => a.script.json,
             Verb::Verify(a) => a.script.json,
+            Verb::Salvage(a) => a.script.json,
             Verb::Diff(a) => a.script.json,
             Verb::Versions(a) => a.script.json,
             Verb::Formats(a) => a.script.json,
@@ -205,13 +230,16 @@ impl Verb {
             Verb::Tail(a) => Some(a.common.reading.memory),
             Verb::Sample(a) => Some(a.common.reading.memory),
             Verb::Count(a) => Some(a.reading.memory),
+            Verb::Stats(a) => Some(a.reading.memory),
             Verb::Cat(a) => Some(a.common.reading.memory),
+            Verb::Grep(a) => Some(a.common.reading.memory),
             Verb::Take(a) => Some(a.common.reading.memory),
             Verb::Sql(a) => Some(a.reading.memory),
             Verb::Convert(a) => Some(a.reading.memory),
             Verb::Pack(a) => Some(a.memory),
             Verb::Unpack(a) => Some(a.memory),
             Verb::Verify(a) => Some(a.reading.memory),
+            Verb::Salvage(a) => Some(a.reading.memory),
             Verb::Diff(a) => Some(a.reading.memory),
             Verb::Versions(_) | Verb::Formats(_) | Verb::Tour(_) | Verb::Completions(_) | Verb::Man(_) => None,
         }

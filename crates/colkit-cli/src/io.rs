@@ -47,6 +47,8 @@ pub struct Stream {
     closed: Arc<AtomicBool>,
     /// Bytes are data and written unchanged.
     raw: bool,
+    /// Nothing is written.
+    quiet: bool,
     /// The width in characters, if it is a terminal.
     pub width: Option<usize>,
     /// Whether colours may be used.
@@ -56,7 +58,14 @@ pub struct Stream {
 impl Stream {
     /// A stream that is not a terminal.
     pub fn new(out: Box<dyn Write + Send>) -> Self {
-        Stream { out: Arc::new(Mutex::new(out)), closed: Arc::default(), raw: false, width: None, colour: false }
+        Stream {
+            out: Arc::new(Mutex::new(out)),
+            closed: Arc::default(),
+            raw: false,
+            quiet: false,
+            width: None,
+            colour: false,
+        }
     }
 
     /// The same stream as a terminal of this width, with colours or without.
@@ -67,6 +76,16 @@ impl Stream {
     /// The same stream for data, written unchanged.
     pub fn raw(&self) -> Self {
         Stream { raw: true, ..self.clone() }
+    }
+
+    /// The same stream, but nothing is written to it and no progress is shown on it, except through [`Stream::loud`].
+    pub fn quiet(&self) -> Self {
+        Stream { quiet: true, width: None, ..self.clone() }
+    }
+
+    /// The same stream for what must be told.
+    pub fn loud(&self) -> Self {
+        Stream { quiet: false, ..self.clone() }
     }
 
     /// Whether the reader has closed the pipe.
@@ -119,6 +138,9 @@ impl Stream {
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.quiet {
+            return Ok(bytes.len());
+        }
         if self.raw {
             return self.with(|out| out.write(bytes));
         }

@@ -71,6 +71,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
     };
     colkit::store::Stores::shared().set_timeout(cli.timeout);
     let json = cli.verb.json();
+    if cli.quiet {
+        io.stderr = io.stderr.quiet();
+    }
     if let Some(memory) = cli.verb.memory() {
         allocator::set(memory, report::too_little_memory(memory, json));
     }
@@ -111,7 +114,9 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Tail(args) => verbs::cat::tail(args, io),
         Verb::Sample(args) => verbs::sample::run(args, io),
         Verb::Count(args) => verbs::count::run(args, io),
+        Verb::Stats(args) => verbs::stats::run(args, io),
         Verb::Cat(args) => verbs::cat::cat(args, io),
+        Verb::Grep(args) => verbs::grep::run(args, io),
         Verb::Take(args) => verbs::take::run(args, io),
         #[cfg(feature = "sql")]
         Verb::Sql(args) => verbs::sql::run(args, io),
@@ -121,6 +126,7 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Pack(args) => verbs::pack::run(args, io),
         Verb::Unpack(args) => verbs::unpack::run(args, io),
         Verb::Verify(args) => verbs::verify::run(args, io),
+        Verb::Salvage(args) => verbs::salvage::run(args, io),
         Verb::Diff(args) => verbs::diff::run(args, io),
         Verb::Versions(args) => verbs::versions::run(args, io),
         Verb::Formats(args) => verbs::formats::run(args, io),

@@ -1,6 +1,7 @@
 //! A progress bar on a terminal, for what takes longer than a second.
 //!
-//! It polls how many bytes of the inputs have been read.
+//! It polls how many bytes of the inputs have been read. That says how much is left where what is read is worked on at once; where it
+//! is not, no time is promised. When all is read and work goes on, the bar says that.
 
 use crate::Io;
 use colkit::Input;
@@ -21,9 +22,27 @@ struct Watch {
     thread: Option<JoinHandle<()>>,
 }
 
+/// What bytes read say about the time that is left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// What is read is done.
+    Even,
+    /// Most of the work comes after reading.
+    Uneven,
+}
+
 impl Progress {
     /// Watches `inputs`, of which `total` bytes will be read from now on.
     pub fn watch(io: &Io, doing: &'static str, inputs: &[Input], total: u64) -> Progress {
+        Self::start(io, doing, inputs, total, Pace::Even)
+    }
+
+    /// The same for work of which reading is the smaller part: the time that is left cannot be told.
+    pub fn watch_reading(io: &Io, doing: &'static str, inputs: &[Input], total: u64) -> Progress {
+        Self::start(io, doing, inputs, total, Pace::Uneven)
+    }
+
+    fn start(io: &Io, doing: &'static str, inputs: &[Input], total: u64, pace: Pace) -> Progress {
         if io.stderr.width.is_none() {
             return Progress(None);
         }
@@ -35,9 +54,14 @@ impl Progress {
             if stopped.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            let bar = bar(doing, total);
+            let bar = bar(doing, total, pace);
+            let mut all_read = false;
             loop {
-                bar.set_position(read().saturating_sub(before).min(total));
+                let position = read().saturating_sub(before).min(total);
+                bar.set_position(position);
+                if position == total && !std::mem::replace(&mut all_read, true) {
+                    set_style(&bar, ALL_READ);
+                }
                 if stopped.recv_timeout(Duration::from_millis(100)) != Err(RecvTimeoutError::Timeout) {
                     return bar.finish_and_clear();
                 }
@@ -47,16 +71,26 @@ impl Progress {
     }
 }
 
-fn bar(doing: &'static str, total: u64) -> ProgressBar {
+/// Everything is read, but the work is not done.
+const ALL_READ: &str = "{msg}: all {binary_total_bytes} read, working for {elapsed}";
+
+fn bar(doing: &'static str, total: u64, pace: Pace) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let template = "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
+    let template = match pace {
+        Pace::Even => "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta} left",
+        Pace::Uneven => "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} read, {elapsed}",
+    };
+    set_style(&bar, template);
     // The bar appears late; rate and time left count from when the work began.
     bar.set_elapsed(PATIENCE);
     bar.set_message(doing);
     bar
+}
+
+fn set_style(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
 }
 
 impl Drop for Watch {

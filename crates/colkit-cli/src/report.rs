@@ -90,6 +90,7 @@ pub fn place_and_message(e: &Error) -> String {
 /// Prints an error. A failure to do so is ignored.
 pub fn error(e: &Error, json: bool, stderr: &mut Stream) {
     let text = text(e, json, &stderr.red("error:"));
+    let mut stderr = stderr.loud();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 

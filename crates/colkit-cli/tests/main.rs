@@ -18,6 +18,7 @@ mod command {
     mod compressed;
     mod confined;
     mod converts;
+    mod cookbook;
     mod datasets;
     mod dialects;
     mod ends;
@@ -33,7 +34,10 @@ mod command {
     mod odd_names;
     mod packs;
     mod prints;
+    mod profiles;
     mod run;
+    mod saves;
+    mod searches;
     mod several;
     mod sql;
     mod stores;

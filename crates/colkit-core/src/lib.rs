@@ -86,7 +86,7 @@ pub use source::{Counting, ReadCount, Source};
 pub use source::{FileSource, FolderSource};
 pub use table::{
     Checksums, ColumnRef, ColumnStatistics, Finding, Lane, LateMaterialization, Projection, RowFilter, Scan, Split,
-    Table, Verified,
+    Table, ValueTest, Verified,
 };
 #[cfg(feature = "fs")]
 pub use temporary::FolderSink;

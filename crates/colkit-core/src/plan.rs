@@ -6,8 +6,9 @@
 use crate::encoded::{Kept, batch_as_stored, decided_by_value, decoded};
 use crate::table::ColumnRef;
 use crate::views::with_views;
-use crate::{BoundPredicate, Error, Projection, Result, RowFilter, Scan, Split, Table, coalesce};
+use crate::{BoundPredicate, Error, Projection, Result, RowFilter, Scan, Split, Table, ValueTest, coalesce};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatchOptions};
+use arrow::buffer::BooleanBuffer;
 use arrow::compute::prep_null_mask_filter;
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -203,6 +204,12 @@ impl ReadPlan {
     ) -> Result<BooleanArray> {
         let data_type =
             |index: usize| Some(self.read_schema.fields().get(position(&self.columns, index)?)?.data_type());
+        if let Condition::Custom(filter) = condition
+            && let Some(test) = filter.value_test()
+        {
+            let columns = filter.columns().into_iter().filter_map(|index| column(index).zip(data_type(index)));
+            return any_passes(test, rows, columns);
+        }
         if let [only] = condition.columns().as_slice()
             && let (Some(array), Some(data_type)) = (column(*only), data_type(*only))
         {
@@ -242,6 +249,24 @@ impl ReadPlan {
         let columns = batch.columns().iter().zip(&fields).map(|(array, field)| kept.rows_of(array, field.data_type()));
         batch_as_stored(&fields, columns.collect::<Result<_>>()?, kept.count())
     }
+}
+
+/// For each row whether one of its values passes the test, or none if it is negated.
+fn any_passes<'a>(
+    test: &dyn ValueTest,
+    rows: usize,
+    columns: impl Iterator<Item = (ArrayRef, &'a DataType)>,
+) -> Result<BooleanArray> {
+    let mut any = BooleanBuffer::new_unset(rows);
+    for (array, data_type) in columns {
+        let mask = match decided_by_value(&array, data_type, &|values| test.passes(&values))? {
+            Some(mask) => mask,
+            None => test.passes(&decoded(array, data_type)?)?,
+        };
+        let mask = if mask.null_count() > 0 { prep_null_mask_filter(&mask) } else { mask };
+        any = &any | mask.values();
+    }
+    Ok(BooleanArray::new(if test.is_negated() { !&any } else { any }, None))
 }
 
 /// What it takes to look at a column: its bytes in the file, or something like it.

@@ -1,7 +1,7 @@
 //! An open file: its schema, rows, statistics and layout.
 
 use crate::{BatchMachine, BoundPredicate, Boxed, ByteRange, ColumnNames, Error, Layout, Result, Selection, Value};
-use arrow::array::BooleanArray;
+use arrow::array::{ArrayRef, BooleanArray};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use serde::{Deserialize, Serialize};
@@ -142,6 +142,23 @@ pub trait RowFilter: Send + Sync + std::fmt::Debug {
 
     /// For each row whether it is wanted. The batch has those columns, in that order.
     fn keep(&self, batch: &RecordBatch) -> Result<BooleanArray>;
+
+    /// The test of single values that this condition consists of, if that is all there is to it. It is then asked instead of
+    /// [`keep`](RowFilter::keep), and once for each value of a column that is stored as a dictionary or as runs.
+    fn value_test(&self) -> Option<&dyn ValueTest> {
+        None
+    }
+}
+
+/// A condition on rows of which one value must pass a test, whichever column it is in.
+pub trait ValueTest: Send + Sync {
+    /// For each of these values whether it passes.
+    fn passes(&self, values: &ArrayRef) -> Result<BooleanArray>;
+
+    /// Whether rows are wanted of which no value passes, instead.
+    fn is_negated(&self) -> bool {
+        false
+    }
 }
 
 impl Default for Scan {

@@ -106,6 +106,11 @@ impl ColumnName {
     }
 }
 
+/// The column that a name stands for.
+pub(crate) fn reference(name: &ColumnName, schema: &Schema, known: &ColumnNames<'_>) -> Result<ColumnRef> {
+    name.resolve(schema, known)
+}
+
 /// The content of a quoted name, two quotes standing for one, and what comes after the closing quote.
 fn unquote(text: &str) -> Option<(String, &str)> {
     let mut content = String::new();

@@ -5,8 +5,9 @@
 
 use crate::fidelity::{carried, laid_out};
 use crate::narrow::{narrowed, to_types};
+use crate::select::Selected;
 use crate::{ColumnName, CreateOptions, Filter, Input, OpenFile, OpenOptions, ScanBuilder, type_name};
-use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
 use colkit_core::{Error, Format, Result, Scan, Setting, Sink, TableWriter, Types, WriteOptions};
@@ -41,6 +42,7 @@ pub struct Conversion {
     inputs: Vec<Input>,
     open: OpenOptions,
     columns: Option<Vec<ColumnName>>,
+    select: Option<String>,
     filters: Vec<Filter>,
     create: CreateOptions,
 }
@@ -84,6 +86,13 @@ impl Conversion {
         self
     }
 
+    /// Renames, casts, leaves out and reorders columns, instead of [`columns`](Conversion::columns); see
+    /// [`ScanBuilder::select`](crate::ScanBuilder::select). [`Types::Lossy`] lets values change.
+    pub fn select(mut self, list: impl Into<String>) -> Self {
+        self.select = Some(list.into());
+        self
+    }
+
     /// Keeps only rows for which this holds; see [`ScanBuilder::filter`](crate::ScanBuilder::filter).
     pub fn filter(mut self, filter: impl Into<Filter>) -> Self {
         self.filters.push(filter.into());
@@ -120,8 +129,16 @@ impl Conversion {
         if let Some(columns) = self.columns {
             chosen = chosen.columns(columns);
         }
-        let scan = file.named(self.filters.into_iter().fold(chosen, ScanBuilder::filter).build())?;
-        let read_schema = scan.projection.schema(&file.schema())?;
+        if let Some(list) = self.select {
+            chosen = if write.types == Types::Lossy { chosen.select_lossy(list) } else { chosen.select(list) };
+        }
+        let chosen = self.filters.into_iter().fold(chosen, ScanBuilder::filter);
+        let (scan, selected) = file.named(chosen.build().and_then(|scan| Ok((scan, chosen.selected()?))))?;
+        let read_schema = match &selected {
+            // Casts leave nulls where values do not fit.
+            Some(selected) => all_nullable(&selected.schema),
+            None => scan.projection.schema(&file.schema())?,
+        };
         let mut notes = Vec::new();
         let (read_schema, left_out) =
             carried(&read_schema, target.as_ref(), drop_metadata).map_err(|e| e.file(file.input().name()))?;
@@ -129,7 +146,7 @@ impl Conversion {
         notes.extend(left_out);
         let schema = match write.types {
             // Text holds integers of any size.
-            Types::Lossy if !opening.registry.is_text(target.name()) => {
+            Types::Lossy if selected.is_none() && !opening.registry.is_text(target.name()) => {
                 narrowed(&file, &scan, &read_schema, target.as_ref())?
             }
             _ => read_schema.clone(),
@@ -149,8 +166,14 @@ impl Conversion {
             }));
         }
         let write = WriteOptions { memory: write.memory / 2, ..write };
-        Ok(Prepared { file, scan, schema, target, write, notes })
+        Ok(Prepared { file, scan, selected, schema, target, write, notes })
     }
+}
+
+/// The schema with nulls in every column.
+fn all_nullable(schema: &SchemaRef) -> SchemaRef {
+    let fields: Vec<Field> = schema.fields().iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 /// The schema with dates and timestamps as `target` can store them: in a finer unit, or else as the text that they were read
@@ -176,6 +199,7 @@ fn storable_times(schema: &SchemaRef, target: &dyn Format) -> SchemaRef {
 pub struct Prepared {
     file: OpenFile,
     scan: Scan,
+    selected: Option<Selected>,
     schema: SchemaRef,
     target: Arc<dyn Format>,
     write: WriteOptions,
@@ -218,8 +242,14 @@ impl Prepared {
                 ..ConversionSummary::default()
             },
         };
+        let mut row = 0;
         for batch in self.file.read(&self.scan)? {
-            let batch = batch?;
+            let mut batch = batch?;
+            if let Some(selected) = &self.selected {
+                let first = row;
+                row += batch.num_rows() as u64;
+                batch = self.file.named(selected.apply(&batch, first))?;
+            }
             let columns = to_types(batch.columns(), &self.schema)?;
             parts.write(&batch_of(&self.schema, columns, batch.num_rows())?)?;
         }

@@ -1,16 +1,16 @@
 //! Where a table is read from: a file, several of them, a dataset, a stream that was spooled, or bytes in memory; with its name
 //! and a count of what was read of it.
 
-use crate::compressed::{Compression, decompressed};
+use crate::compressed::{Compression, decompressed, decompressed_prefix};
 #[cfg(feature = "fs")]
 use crate::place::Place;
 use crate::several::PartInput;
 #[cfg(feature = "fs")]
 use crate::{Registry, glob::Pattern, listing};
 use bytes::{Bytes, BytesMut};
-use colkit_core::{ByteRange, Counting, Limits, Objects, ReadCount, Result, Source};
 #[cfg(feature = "fs")]
-use colkit_core::{Error, FileSource};
+use colkit_core::FileSource;
+use colkit_core::{ByteRange, Counting, Error, Limits, Objects, ReadCount, Result, Source};
 #[cfg(feature = "fs")]
 use std::fs::File;
 #[cfg(feature = "fs")]
@@ -311,6 +311,24 @@ impl Input {
         let content = decompressed(self.bytes().as_ref(), compression, limits).map_err(|e| e.file(self.name()))?;
         let stored = Some((compression, self.size()));
         Ok(Input { place: self.place.clone(), stored, ..Self::source(self.name.clone(), Arc::new(content)) })
+    }
+
+    /// The same for a file that is damaged: what comes out before the damage, and what that is.
+    pub(crate) fn decompressed_as_far_as_possible(&self, limits: &Limits) -> Result<(Self, Option<Error>)> {
+        let as_it_is = self.stored.is_some() || self.objects.are_there();
+        let found = if as_it_is { None } else { self.found_compression()? };
+        let Some(compression) = found else { return Ok((self.clone(), None)) };
+        let content = decompressed_prefix(self.bytes().as_ref(), compression, limits);
+        let (content, error) = content.map_err(|e| e.file(self.name()))?;
+        let stored = Some((compression, self.size()));
+        let input = Input { place: self.place.clone(), stored, ..Self::source(self.name.clone(), Arc::new(content)) };
+        Ok((input, error.map(|e| e.file(self.name()))))
+    }
+
+    /// Other bytes under the same name.
+    pub(crate) fn with_bytes(&self, bytes: Arc<dyn Source>) -> Self {
+        let other = Self::source(self.name.clone(), bytes);
+        Input { place: self.place.clone(), stored: self.stored, ..other }
     }
 
     /// The text in UTF-8, rewritten to a temporary file.

@@ -70,7 +70,8 @@
 //! # More
 //!
 //! - SQL is the crate `colkit-sql`: this one never depends on a query engine.
-//! - [`diff`] compares two tables, [`verify`] checks a file from the first byte to the last.
+//! - [`diff`] compares two tables, [`verify`] checks a file from the first byte to the last, [`salvage`] reads what is left of a
+//!   damaged one.
 //! - [`Registry`] holds the formats; a format of your own implements [`Format`].
 //! - [`core`] is what all this is made of: the traits of formats, sources and sinks, and the scan engine.
 //!
@@ -96,13 +97,17 @@ mod listing;
 mod narrow;
 mod not_built;
 mod open;
+mod pattern;
 #[cfg(feature = "fs")]
 mod place;
 mod registry;
 #[cfg(feature = "object-store")]
 mod remote;
+mod salvage;
 mod scan;
+mod select;
 mod several;
+mod stats;
 #[cfg(feature = "fs")]
 mod stream_start;
 mod target;
@@ -151,11 +156,14 @@ pub use encoding::TextEncoding;
 pub use fidelity::without_views;
 pub use input::{DatasetOptions, Input};
 pub use open::{OpenFile, OpenOptions};
+pub use pattern::Pattern;
 pub use registry::Registry;
 #[cfg(feature = "object-store")]
 pub use remote::{BatchStream, RemoteFile};
+pub use salvage::{Damage, Lost, Salvage, salvage};
 pub use scan::{Batches, Filter, ScanBuilder, TakeBuilder};
 pub use several::wider_fields;
+pub use stats::{Cell, ColumnStats, Count, Histogram, Lengths, Quantiles, TableStats, TopValues};
 pub use target::target_format;
 #[cfg(feature = "fs")]
 pub use target::{check_target, create};

@@ -256,6 +256,11 @@ impl OpenFile {
         self.file.row_count()
     }
 
+    /// The threads that scans of it use.
+    pub(crate) fn threads(&self) -> usize {
+        self.options.threads
+    }
+
     /// Bytes of all that the table is made of.
     pub fn bytes(&self) -> u64 {
         self.file.bytes()

@@ -1,12 +1,15 @@
 //! Builders: what to read of a file. The same for files on disk and in stores.
 
-use crate::{ColumnName, OpenFile};
+use crate::pattern::Search;
+use crate::select::Selected;
+use crate::{ColumnName, OpenFile, Pattern};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::{RecordBatch, RecordBatchReader};
 use colkit_core::plan::Planned;
-use colkit_core::{Predicate, Projection, Result, Scan};
+use colkit_core::{Error, Predicate, Projection, Result, RowFilter, Scan};
 use std::ops::{Bound, Range, RangeBounds};
+use std::sync::Arc;
 
 /// A scan of a file: all rows of all columns in row order, unless the methods here narrow it.
 ///
@@ -24,6 +27,9 @@ pub struct ScanBuilder<'a, F> {
     row_count: u64,
     columns: Option<Vec<ColumnName>>,
     filters: Vec<Filter>,
+    searches: Vec<(Pattern, Option<Vec<ColumnName>>)>,
+    /// What is selected, and whether values may change for it.
+    select: Option<(String, bool)>,
     rows: Option<Range<u64>>,
     batch_rows: Option<usize>,
     memory: Option<u64>,
@@ -31,8 +37,9 @@ pub struct ScanBuilder<'a, F> {
 
 impl<'a, F> ScanBuilder<'a, F> {
     pub(crate) fn new(file: &'a F, schema: SchemaRef, row_count: u64) -> Self {
-        let (columns, filters, rows, batch_rows, memory) = (None, Vec::new(), None, None, None);
-        ScanBuilder { file, schema, row_count, columns, filters, rows, batch_rows, memory }
+        let (columns, filters, searches, select) = (None, Vec::new(), Vec::new(), None);
+        let (rows, batch_rows, memory) = (None, None, None);
+        ScanBuilder { file, schema, row_count, columns, filters, searches, select, rows, batch_rows, memory }
     }
 
     /// Reads only these columns, in this order: by name (`"price"`), by the path to a part of a nested column (`"b.c"`), or by
@@ -46,6 +53,18 @@ impl<'a, F> ScanBuilder<'a, F> {
     /// are not returned. Several filters must all hold.
     pub fn filter(mut self, filter: impl Into<Filter>) -> Self {
         self.filters.push(filter.into());
+        self
+    }
+
+    /// Reads only rows in which the text of a value matches, whichever column it is in.
+    pub fn matching(mut self, pattern: Pattern) -> Self {
+        self.searches.push((pattern, None));
+        self
+    }
+
+    /// Reads only rows in which the text of a value of these columns matches.
+    pub fn matching_in(mut self, pattern: Pattern, columns: impl IntoIterator<Item = impl Into<ColumnName>>) -> Self {
+        self.searches.push((pattern, Some(columns.into_iter().map(Into::into).collect())));
         self
     }
 
@@ -77,12 +96,30 @@ impl<'a, F> ScanBuilder<'a, F> {
         self
     }
 
+    /// What is made of the columns that are read.
+    pub(crate) fn selected(&self) -> Result<Option<Selected>> {
+        let select = self.select.as_ref();
+        select.map(|(text, lossy)| Selected::new(text, &self.schema, *lossy)).transpose()
+    }
+
     /// The scan as the engine takes it. Names and types are checked here, before anything is read.
     pub(crate) fn build(&self) -> Result<Scan> {
         let default = Scan::default();
+        let mut filters = self.filters.clone();
+        let mut searches: Vec<Arc<dyn RowFilter>> = Vec::new();
+        for (pattern, columns) in &self.searches {
+            let columns = searched(columns.as_deref(), &self.schema)?;
+            filters.extend(pattern.bounds(&self.schema, &columns).map(Filter::from));
+            searches.push(Arc::new(Search { pattern: pattern.clone(), columns }));
+        }
+        let projection = match self.selected()? {
+            Some(selected) => selected.projection,
+            None => projection(self.columns.as_deref(), &self.schema)?,
+        };
         Ok(Scan {
-            projection: projection(self.columns.as_deref(), &self.schema)?,
-            predicate: Filter::all(&self.filters, &self.schema)?.map(|p| p.bind(&self.schema)).transpose()?,
+            projection,
+            predicate: Filter::all(&filters, &self.schema)?.map(|p| p.bind(&self.schema)).transpose()?,
+            filters: searches,
             rows: self.rows.clone(),
             batch_rows: self.batch_rows.unwrap_or(default.batch_rows),
             memory: self.memory.unwrap_or(default.memory),
@@ -92,10 +129,36 @@ impl<'a, F> ScanBuilder<'a, F> {
 }
 
 impl ScanBuilder<'_, OpenFile> {
+    /// Renames, casts, leaves out and reorders columns, instead of [`columns`](ScanBuilder::columns): a list such as
+    /// `"a, b as c, d::date, e.f"`, `"* except (x, y)"` or `"-x, -y"`. Filters see the columns as they are in the file.
+    ///
+    /// A value that is not the same as the other type is an error that names it.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # std::env::set_current_dir(&folder)?;
+    /// # std::fs::write("trades.csv", "sym,price\nBTC,64000.5\nETH,3100.25\nSOL,99.5\nADA,0.4\n")?;
+    /// let file = colkit::open("trades.csv")?;
+    /// let batches = file.scan().select("price::decimal(10, 2) as cost, sym").batches()?;
+    /// assert_eq!(batches.schema().field(0).name(), "cost");
+    /// # Ok::<(), colkit::Error>(())
+    /// ```
+    pub fn select(mut self, list: impl Into<String>) -> Self {
+        self.select = Some((list.into(), false));
+        self
+    }
+
+    /// The same, but a value that is not the same as the other type becomes the nearest there is, or null.
+    pub fn select_lossy(mut self, list: impl Into<String>) -> Self {
+        self.select = Some((list.into(), true));
+        self
+    }
+
     /// Starts reading.
     pub fn batches(self) -> Result<Batches> {
-        let scan = self.file.named(self.build())?;
-        self.file.read(&scan)
+        let (scan, selected) = self.file.named(self.build().and_then(|scan| Ok((scan, self.selected()?))))?;
+        let batches = self.file.read(&scan)?;
+        Ok(Batches { selected, ..batches })
     }
 
     /// What would be read, without reading it.
@@ -136,6 +199,21 @@ impl TakeBuilder<'_, OpenFile> {
         let file = self.file;
         file.named(self.projection(&file.schema()).and_then(|p| file.table_file().take(&self.rows, &p)))
     }
+}
+
+/// The columns that are searched, each once. Parts of them cannot be searched alone.
+fn searched(columns: Option<&[ColumnName]>, schema: &Schema) -> Result<Vec<usize>> {
+    let mut indices = Vec::new();
+    for column in projection(columns, schema)?.resolve(schema)? {
+        if !column.within.is_empty() {
+            return Err(Error::request("bad_columns", "a part of a nested column cannot be searched alone")
+                .hint("search the whole column"));
+        }
+        if !indices.contains(&column.index) {
+            indices.push(column.index);
+        }
+    }
+    Ok(indices)
 }
 
 fn projection(columns: Option<&[ColumnName]>, schema: &Schema) -> Result<Projection> {
@@ -198,16 +276,19 @@ impl From<Predicate> for Filter {
 pub struct Batches {
     name: String,
     batches: colkit_core::Batches,
+    selected: Option<Selected>,
+    /// Rows so far.
+    rows: u64,
 }
 
 impl Batches {
     pub(crate) fn new(name: &str, batches: colkit_core::Batches) -> Self {
-        Batches { name: name.into(), batches }
+        Batches { name: name.into(), batches, selected: None, rows: 0 }
     }
 
     /// The schema of the batches.
     pub fn schema(&self) -> SchemaRef {
-        self.batches.schema()
+        self.selected.as_ref().map_or_else(|| self.batches.schema(), |selected| selected.schema.clone())
     }
 
     /// What was planned to be read.
@@ -225,13 +306,18 @@ impl Iterator for Batches {
     type Item = std::result::Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.batches.next()?;
+        let mut next = self.batches.next()?;
+        if let (Some(selected), Ok(batch)) = (&self.selected, &next) {
+            let first = self.rows;
+            self.rows += batch.num_rows() as u64;
+            next = selected.apply(batch, first);
+        }
         Some(next.map_err(|e| e.file(self.name.clone()).into()))
     }
 }
 
 impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
-        self.batches.schema()
+        self.schema()
     }
 }

@@ -1,6 +1,7 @@
 //! Types as people write them: what `schema` prints and messages say.
 
 use arrow::datatypes::{DataType, Field, TimeUnit};
+use colkit_core::{Error, Result};
 
 /// The short name of a type: `int32`, `string`, `timestamp[us, UTC]`, `list<float64>`, `struct<x: int32>`.
 pub fn type_name(data_type: &DataType) -> String {
@@ -36,6 +37,67 @@ pub fn type_name(data_type: &DataType) -> String {
     }
 }
 
+/// The type that a name stands for: those of [`type_name`] that hold no others, and `date`, `timestamp`, `decimal(p, s)`.
+pub(crate) fn parse_type(name: &str) -> Result<DataType> {
+    let unknown = || {
+        let known = "bool, int8 to int64, uint8 to uint64, float32, float64, decimal(10, 2), string, binary, date, \
+            time64[us] and timestamp[us] or timestamp[us, UTC]";
+        Error::request("no_such_type", format!("there is no type {name:?}")).hint(format!("types are {known}"))
+    };
+    let (word, inside) = match name.find(['(', '[']) {
+        None => (name, None),
+        Some(at) => {
+            let (word, rest) = name.split_at(at);
+            let inside = rest.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
+            let inside = inside.or_else(|| rest.strip_prefix('[').and_then(|r| r.strip_suffix(']')));
+            (word, Some(inside.ok_or_else(unknown)?))
+        }
+    };
+    let parts: Vec<&str> = inside.map(|i| i.split(',').map(str::trim).collect()).unwrap_or_default();
+    let unit = |name: &str| match name {
+        "s" => Ok(TimeUnit::Second),
+        "ms" => Ok(TimeUnit::Millisecond),
+        "us" => Ok(TimeUnit::Microsecond),
+        "ns" => Ok(TimeUnit::Nanosecond),
+        _ => Err(unknown()),
+    };
+    Ok(match (word.trim().to_ascii_lowercase().as_str(), parts.as_slice()) {
+        ("bool", []) => DataType::Boolean,
+        ("int8", []) => DataType::Int8,
+        ("int16", []) => DataType::Int16,
+        ("int32", []) => DataType::Int32,
+        ("int64", []) => DataType::Int64,
+        ("uint8", []) => DataType::UInt8,
+        ("uint16", []) => DataType::UInt16,
+        ("uint32", []) => DataType::UInt32,
+        ("uint64", []) => DataType::UInt64,
+        ("float16", []) => DataType::Float16,
+        ("float32", []) => DataType::Float32,
+        ("float64", []) => DataType::Float64,
+        ("string", []) => DataType::Utf8,
+        ("large_string", []) => DataType::LargeUtf8,
+        ("binary", []) => DataType::Binary,
+        ("large_binary", []) => DataType::LargeBinary,
+        ("date" | "date32", []) => DataType::Date32,
+        ("date64", []) => DataType::Date64,
+        ("timestamp", []) => DataType::Timestamp(TimeUnit::Microsecond, None),
+        ("timestamp", [one]) => DataType::Timestamp(unit(one)?, None),
+        ("timestamp", [one, zone]) => DataType::Timestamp(unit(one)?, Some((*zone).into())),
+        ("time32", [one @ ("s" | "ms")]) => DataType::Time32(unit(one)?),
+        ("time64", [one @ ("us" | "ns")]) => DataType::Time64(unit(one)?),
+        ("duration", [one]) => DataType::Duration(unit(one)?),
+        ("decimal" | "decimal128", [precision, scale]) => {
+            let precision: u8 = precision.parse().map_err(|_| unknown())?;
+            let scale: i8 = scale.parse().map_err(|_| unknown())?;
+            if !(1..=38).contains(&precision) || i16::from(scale) > i16::from(precision) {
+                return Err(unknown());
+            }
+            DataType::Decimal128(precision, scale)
+        }
+        _ => return Err(unknown()),
+    })
+}
+
 fn unit_name(unit: &TimeUnit) -> &'static str {
     match unit {
         TimeUnit::Second => "s",
@@ -57,5 +119,18 @@ mod tests {
         assert_eq!(type_name(&DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))), "timestamp[us, UTC]");
         assert_eq!(type_name(&DataType::UInt8), "uint8");
         assert_eq!(type_name(&DataType::Boolean), "bool");
+    }
+
+    #[test]
+    fn types_are_read_as_they_are_written() {
+        let zoned = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+        let flat = [DataType::Int8, DataType::Utf8, DataType::Date32, DataType::Decimal128(10, 2), zoned];
+        for data_type in flat {
+            assert_eq!(parse_type(&type_name(&data_type)).unwrap(), data_type);
+        }
+        assert_eq!(parse_type("decimal(5,1)").unwrap(), DataType::Decimal128(5, 1));
+        for bad in ["", "int", "decimal(99, 1)", "timestamp[x]", "decimal(3", "decimal(2, 3)"] {
+            assert_eq!(parse_type(bad).unwrap_err().code(), "no_such_type", "{bad}");
+        }
     }
 }

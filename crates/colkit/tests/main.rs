@@ -23,9 +23,12 @@ mod facade {
     mod queries;
     #[cfg(feature = "object-store")]
     mod remote;
+    mod salvage;
     mod sample;
     mod scan;
+    mod select;
     mod several;
+    mod stats;
     mod stranger;
     mod verify;
 }

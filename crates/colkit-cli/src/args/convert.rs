@@ -1,6 +1,6 @@
 //! `convert`.
 
-use super::{ColumnArgs, DatasetArgs, ForceArgs, LanceArgs, ReadingArgs, RowIdArgs, ScriptArgs};
+use super::{ColumnArgs, DatasetArgs, ForceArgs, LanceArgs, ReadingArgs, RowIdArgs, ScriptArgs, SelectArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -21,6 +21,8 @@ pub struct ConvertArgs {
     pub filename: bool,
     #[command(flatten)]
     pub columns: ColumnArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
     /// Keep only matching rows, such as 'price >= 10 and sym = "BTC"'
     #[arg(long = "where", value_name = "PREDICATE")]
     pub condition: Option<String>,

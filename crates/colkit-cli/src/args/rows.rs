@@ -13,6 +13,15 @@ pub struct ColumnArgs {
     pub columns: Vec<String>,
 }
 
+/// Columns under other names and as other types.
+#[derive(Args, Debug, Clone, Default)]
+pub struct SelectArgs {
+    /// Columns to rename, cast, drop or reorder: 'a, b as c, d::date, e.f', '* except (x, y)' or '-x'; --where sees the original
+    /// names; a value that does not fit its new type is an error, unless --types lossy
+    #[arg(long, value_name = "LIST", conflicts_with = "columns", allow_hyphen_values = true)]
+    pub select: Option<String>,
+}
+
 /// How rows are printed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct PrintArgs {
@@ -108,6 +117,8 @@ pub struct CountArgs {
 /// `cat`.
 #[derive(Args, Debug)]
 pub struct CatArgs {
+    #[command(flatten)]
+    pub select: SelectArgs,
     /// Row range, zero-based, applied before --where: 10..20, 10.., ..20 or 7
     #[arg(long, value_name = "RANGE")]
     pub rows: Option<String>,

@@ -12,7 +12,7 @@ use crate::{Io, Stream};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::{
-    Compression, Error, Existing, Format, OpenFile, Registry, Result, Sink, StreamSink, check_target, create,
+    Compression, Error, Existing, Format, OpenFile, Pattern, Registry, Result, Sink, StreamSink, check_target, create,
     target_format,
 };
 use std::io::Write;
@@ -34,6 +34,8 @@ pub struct RowOutput {
     out: Option<PathBuf>,
     existing: Existing,
     fit: FitArgs,
+    /// What is highlighted on a terminal.
+    highlight: Option<Pattern>,
 }
 
 /// Where the rows come from.
@@ -100,7 +102,7 @@ impl RowOutput {
         if let Some(path) = &out {
             check_target(path, existing)?;
         }
-        Ok(RowOutput { shape, out, existing, fit: args.fit })
+        Ok(RowOutput { shape, out, existing, fit: args.fit, highlight: None })
     }
 
     /// Rows in the format of this name, to a file.
@@ -108,13 +110,23 @@ impl RowOutput {
     pub fn to(path: &Path, format: &str, existing: Existing, fit: FitArgs) -> Result<Self> {
         let format = target_format(&Registry::default(), Some(format), Some(path), "STORED AS")?;
         check_target(path, existing)?;
-        Ok(RowOutput { shape: Shape::of(format), out: Some(path.to_path_buf()), existing, fit })
+        Ok(RowOutput { shape: Shape::of(format), out: Some(path.to_path_buf()), existing, fit, highlight: None })
     }
 
     /// Whether rows go to a file.
     #[cfg(feature = "sql")]
     pub fn is_to_file(&self) -> bool {
         self.out.is_some()
+    }
+
+    /// The same, with what matches highlighted on a terminal.
+    pub fn highlighting(self, pattern: &Pattern) -> Self {
+        RowOutput { highlight: Some(pattern.clone()), ..self }
+    }
+
+    /// Whether rows are printed as aligned text for people.
+    pub fn is_table(&self) -> bool {
+        matches!(self.shape, Shape::Table)
     }
 
     /// Starts printing rows of this schema.
@@ -132,7 +144,10 @@ impl RowOutput {
         };
         let style = if self.out.is_none() { io.stdout.clone() } else { Stream::new(Box::new(std::io::sink())) };
         Ok(match &self.shape {
-            Shape::Table => Box::new(table::TablePrinter::new(schema, sink, width, style)),
+            Shape::Table => {
+                let highlight = self.highlight.clone().filter(|_| style.colour);
+                Box::new(table::TablePrinter::new(schema, sink, width, style, highlight))
+            }
             Shape::Ndjson => Box::new(ndjson::NdjsonPrinter::new(schema, sink)),
             Shape::Arrow => Box::new(arrow_stream::ArrowPrinter::new(schema, sink)?),
             Shape::JsonDocument => Box::new(json_document::DocumentPrinter::new(schema, sink, subject)?),

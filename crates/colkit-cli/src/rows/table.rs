@@ -11,7 +11,7 @@ use colkit::arrow::array::Array;
 use colkit::arrow::datatypes::{DataType, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::arrow::util::display::{ArrayFormatter, FormatOptions};
-use colkit::{Result, Sink, type_name};
+use colkit::{Pattern, Result, Sink, type_name};
 use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -28,14 +28,22 @@ pub struct TablePrinter {
     /// The width of the terminal.
     terminal: Option<usize>,
     style: Stream,
+    /// What is highlighted in cells.
+    highlight: Option<Pattern>,
     /// Decided with the first batch: one for each column that is shown.
     widths: Option<Vec<usize>>,
     rows: u64,
 }
 
 impl TablePrinter {
-    pub fn new(schema: &SchemaRef, sink: Box<dyn Sink>, terminal: Option<usize>, style: Stream) -> Self {
-        TablePrinter { schema: schema.clone(), sink, terminal, style, widths: None, rows: 0 }
+    pub fn new(
+        schema: &SchemaRef,
+        sink: Box<dyn Sink>,
+        terminal: Option<usize>,
+        style: Stream,
+        highlight: Option<Pattern>,
+    ) -> Self {
+        TablePrinter { schema: schema.clone(), sink, terminal, style, highlight, widths: None, rows: 0 }
     }
 
     /// Decides the widths, given the widest cell of each column, and prints the head of the table.
@@ -51,7 +59,7 @@ impl TablePrinter {
         };
         let line = |pick: &dyn Fn(&(String, String)) -> String| {
             let cells = titles.iter().zip(self.schema.fields()).map(|(t, f)| (pick(t), is_number(f.data_type())));
-            self.line(&widths, cells)
+            self.line(&widths, cells, None)
         };
         let mut head = String::new();
         let _ = writeln!(head, "{}", self.style.bold(&line(&|t| t.0.clone())));
@@ -66,7 +74,12 @@ impl TablePrinter {
         self.schema.fields().iter().map(|f| (one_line(f.name()).into_owned(), type_name(f.data_type()))).collect()
     }
 
-    fn line(&self, widths: &[usize], cells: impl Iterator<Item = (String, bool)>) -> String {
+    fn line(
+        &self,
+        widths: &[usize],
+        cells: impl Iterator<Item = (String, bool)>,
+        highlight: Option<&Pattern>,
+    ) -> String {
         let mut line = String::new();
         for (i, ((cell, right), width)) in cells.zip(widths).enumerate() {
             if i > 0 {
@@ -77,13 +90,29 @@ impl TablePrinter {
             if right {
                 line.push_str(&space);
             }
-            line.push_str(&cell);
+            match highlight {
+                None => line.push_str(&cell),
+                Some(pattern) => line.push_str(&self.highlighted(&cell, pattern)),
+            }
             if !right {
                 line.push_str(&space);
             }
         }
         line.truncate(line.trim_end().len());
         line
+    }
+
+    /// A cell with what matches in red.
+    fn highlighted(&self, cell: &str, pattern: &Pattern) -> String {
+        let mut text = String::new();
+        let mut done = 0;
+        for found in pattern.find_in(cell) {
+            text.push_str(cell.get(done..found.start).unwrap_or_default());
+            text.push_str(&self.style.red(cell.get(found.clone()).unwrap_or_default()));
+            done = found.end;
+        }
+        text.push_str(cell.get(done..).unwrap_or_default());
+        text
     }
 }
 
@@ -151,7 +180,7 @@ impl RowPrinter for TablePrinter {
         let mut text = String::new();
         for row in 0..batch.num_rows() {
             let cells = columns.iter().take(widths.len()).map(|column| cell(column, row)).zip(right.iter().copied());
-            text.push_str(&self.line(&widths, cells));
+            text.push_str(&self.line(&widths, cells, self.highlight.as_ref()));
             text.push('\n');
             if text.len() > 1 << 16 {
                 self.sink.write(text.as_bytes())?;

@@ -7,7 +7,7 @@ use crate::request::Opened;
 use crate::rows::{RowOutput, RowSource};
 use crate::{Io, Outcome};
 use colkit::core::pool;
-use colkit::{OpenFile, Planned, Result, ScanBuilder};
+use colkit::{OpenFile, Planned, Result, ScanBuilder, Types};
 use std::io::Write;
 use std::ops::Range;
 
@@ -16,6 +16,12 @@ pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
     let rows = args.rows.as_deref().map(|text| parse_range(text, file.row_count())).transpose()?;
     let scan = rows.into_iter().fold(file.scan(), ScanBuilder::rows).memory(args.common.reading.memory);
     let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
+    let lossy = args.common.print.fit.types() == Types::Lossy;
+    let scan = match &args.select.select {
+        Some(list) if lossy => scan.select_lossy(list),
+        Some(list) => scan.select(list),
+        None => scan,
+    };
     let shown = Shown { file: &file, scan, condition: args.condition.as_deref(), memory: args.common.reading.memory };
     print(shown, &printing, &args.common.print, io)
 }

@@ -56,6 +56,7 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     });
     let conversion = Conversion::new(inputs.clone()).open_options(open_options).create_options(create_options(args));
     let conversion = columns.into_iter().fold(conversion, Conversion::columns);
+    let conversion = args.select.select.iter().fold(conversion, Conversion::select);
     let conversion = args.condition.iter().fold(conversion, Conversion::filter);
     let total = inputs.iter().map(Input::size).sum();
     let progress = Progress::watch(io, "analysing", &inputs, total);
@@ -180,7 +181,7 @@ fn print_summary(
             "notes": summary.notes,
         });
         // Stdout may carry the table itself.
-        let stream = if to_stdout { &mut io.stderr } else { &mut io.stdout };
+        let stream = if to_stdout { &mut io.stderr.loud() } else { &mut io.stdout };
         writeln!(stream, "{document}")?;
         return Ok(());
     }

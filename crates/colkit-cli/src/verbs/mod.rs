@@ -7,13 +7,16 @@ pub mod convert;
 pub mod count;
 pub mod diff;
 pub mod formats;
+pub mod grep;
 pub mod inspect;
 pub mod man;
 pub mod pack;
+pub mod salvage;
 pub mod sample;
 pub mod schema;
 #[cfg(feature = "sql")]
 pub mod sql;
+pub mod stats;
 pub mod take;
 pub mod tour;
 pub mod unpack;

@@ -53,7 +53,7 @@ pub fn run(args: &PackArgs, io: &mut Io) -> Result<Outcome> {
     let sink = open_sink(output.as_deref(), args.force.existing(), &inputs, io)?;
     // Every byte is read to hash it and again to pack it.
     let total = inputs.iter().map(|i| i.size().saturating_mul(2)).fold(0, u64::saturating_add);
-    let progress = Progress::watch(io, "packing", &inputs, total);
+    let progress = Progress::watch_reading(io, "packing", &inputs, total);
     let packed: Vec<(String, PackSummary)> = if is_bundle {
         let file = |(name, input, attributes): &(String, Input, Attributes)| BundleFile {
             name: name.clone(),
@@ -143,7 +143,7 @@ impl PackReport<'_> {
                 "notes": notes,
             });
             // Stdout may carry the packed file.
-            let stream = if output.is_none() { &mut io.stderr } else { &mut io.stdout };
+            let stream = if output.is_none() { &mut io.stderr.loud() } else { &mut io.stdout };
             writeln!(stream, "{document}")?;
             return Ok(());
         }

@@ -180,7 +180,7 @@ impl UnpackReport {
                 "input": packed.name(), "output": name, "bytes": total, "verified": verified, "seconds": seconds,
                 "files": self.files.iter().map(file).collect::<Vec<_>>(), "notes": self.notes,
             });
-            let stream = if self.output.is_none() { &mut io.stderr } else { &mut io.stdout };
+            let stream = if self.output.is_none() { &mut io.stderr.loud() } else { &mut io.stdout };
             writeln!(stream, "{document}")?;
             return Ok(());
         }

@@ -17,7 +17,7 @@ pub fn run(args: &VerifyArgs, io: &mut Io) -> Result<Outcome> {
         let verdict = match listed.and_then(|()| input(&file, &args.dataset, io)) {
             Err(error) => Verdict::unreadable(file.display().to_string(), error),
             Ok(input) => {
-                let _progress = Progress::watch(io, "verifying", std::slice::from_ref(&input), input.size());
+                let _progress = Progress::watch_reading(io, "verifying", std::slice::from_ref(&input), input.size());
                 colkit::verify(&input, &options, args.reading.memory)
             }
         };

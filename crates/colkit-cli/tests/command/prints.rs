@@ -134,3 +134,16 @@ fn a_full_disk_is_a_failure() {
         assert!(said.err.starts_with("error: "), "{said:?}");
     }
 }
+
+#[test]
+fn quiet_leaves_results_and_errors() {
+    let folder = Folder::with_trades();
+    let said = folder.ok(&["convert", "trades.csv", "t.lance", "--quiet"]);
+    assert_eq!((said.out.as_str(), said.err.as_str()), ("", ""));
+    assert_eq!(folder.ok(&["--quiet", "count", "t.lance"]).out, "4\n");
+    let said = folder.run(&["count", "nix.csv", "--quiet"]);
+    assert_eq!(said.code, 1);
+    assert!(said.err.contains("nix.csv"), "{said:?}");
+    let said = folder.ok(&["convert", "t.lance", "-", "--to", "csv", "--json", "--quiet"]);
+    assert!(said.err.contains("output_bytes"), "a document that was asked for is a result: {said:?}");
+}

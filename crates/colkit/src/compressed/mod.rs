@@ -10,7 +10,7 @@ mod read;
 mod write;
 
 #[cfg(feature = "compressed")]
-pub(crate) use read::decompressed;
+pub(crate) use read::{decompressed, decompressed_prefix};
 
 #[cfg(not(feature = "compressed"))]
 use bytes::Bytes;
@@ -122,6 +122,16 @@ impl Compression {
 /// The content of `source`, which is compressed like that.
 #[cfg(not(feature = "compressed"))]
 pub(crate) fn decompressed(_: &dyn Source, compression: Compression, _: &Limits) -> Result<Bytes> {
+    Err(compression.not_built())
+}
+
+/// The same up to where it is damaged.
+#[cfg(not(feature = "compressed"))]
+pub(crate) fn decompressed_prefix(
+    _: &dyn Source,
+    compression: Compression,
+    _: &Limits,
+) -> Result<(Bytes, Option<colkit_core::Error>)> {
     Err(compression.not_built())
 }
 

@@ -5,7 +5,7 @@
 
 use super::Compression;
 use bzip2::bufread::MultiBzDecoder;
-use colkit_core::{ByteRange, Error, FileSource, Limits, Result, Setting, Source};
+use colkit_core::{ByteRange, Class, Error, FileSource, Limits, Result, Setting, Source};
 use flate2::bufread::MultiGzDecoder;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
@@ -21,6 +21,18 @@ const WINDOW_SHARE: u64 = 4;
 
 /// The content of `source`, which is compressed like that, in a temporary file.
 pub(crate) fn decompressed(source: &dyn Source, compression: Compression, limits: &Limits) -> Result<FileSource> {
+    match decompressed_prefix(source, compression, limits)? {
+        (content, None) => Ok(content),
+        (_, Some(error)) => Err(error),
+    }
+}
+
+/// The same up to where `source` is damaged, and what is wrong there.
+pub(crate) fn decompressed_prefix(
+    source: &dyn Source,
+    compression: Compression,
+    limits: &Limits,
+) -> Result<(FileSource, Option<Error>)> {
     let read = Arc::new(AtomicU64::new(0));
     let stored = Stored { source, read: read.clone(), ahead: bytes::Bytes::new() };
     let failed = |e: std::io::Error| located(e, compression, read.load(Ordering::Relaxed));
@@ -31,10 +43,13 @@ pub(crate) fn decompressed(source: &dyn Source, compression: Compression, limits
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         let length = match content.read(&mut buffer) {
-            Ok(0) => return FileSource::from_file(file),
+            Ok(0) => return Ok((FileSource::from_file(file)?, None)),
             Ok(length) => length,
             Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-            Err(e) => return Err(failed(e)),
+            Err(e) => match failed(e) {
+                damage if damage.class() == Class::Corrupt => return Ok((FileSource::from_file(file)?, Some(damage))),
+                other => return Err(other),
+            },
         };
         total += length as u64;
         Limits::check_output(total, most).map_err(|e| e.part(format!("decompressing {}", compression.name())))?;
