@@ -25,6 +25,8 @@ pub use grep::GrepArgs;
 pub use lance::LanceArgs;
 pub use limits::LimitArgs;
 pub use pack::{PackArgs, UnpackArgs};
+#[cfg(feature = "sql")]
+pub use reading::parse_delimiter;
 pub use reading::{ReadingArgs, YesNo};
 pub use rows::{
     CatArgs, ColumnArgs, CountArgs, HeadArgs, PrintArgs, PrintRowsArgs, SampleArgs, SelectArgs, ShapeArg, TakeArgs,

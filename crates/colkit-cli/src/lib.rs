@@ -86,7 +86,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
         Err(error) => {
             let _ = io.stdout.flush_now();
             report::error(&error, json, &mut io.stderr);
-            exit_code(error.class())
+            // As if the signal had ended it.
+            if error.code() == "interrupted" { ExitCode::from(130) } else { exit_code(error.class()) }
         }
     }
 }

@@ -84,7 +84,10 @@ pub fn sentence(e: &Error) -> String {
 pub fn place_and_message(e: &Error) -> String {
     let offset = e.offset().map(|o| format!("at byte {o}: ")).unwrap_or_default();
     let part = e.part_name().map(|p| format!("{p}: ")).unwrap_or_default();
-    format!("{offset}{part}{} [{}]", e.message(), e.code())
+    // The line of a query that has a mistake follows.
+    let (first, rest) = e.message().split_once('\n').map_or((e.message(), None), |(first, rest)| (first, Some(rest)));
+    let rest = rest.map(|rest| format!("\n{rest}")).unwrap_or_default();
+    format!("{offset}{part}{first} [{}]{rest}", e.code())
 }
 
 /// Prints an error. A failure to do so is ignored.

@@ -39,7 +39,12 @@ mod command {
     mod saves;
     mod searches;
     mod several;
+    mod shell;
     mod sql;
+    mod sql_copy;
+    mod sql_dialect;
+    mod sql_memory;
+    mod sql_tables;
     mod stores;
     mod terminal;
     mod texts;

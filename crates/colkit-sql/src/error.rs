@@ -1,6 +1,7 @@
 //! Converts errors between colkit and DataFusion.
 
 use colkit::{Class, Error, Setting};
+use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
 
 /// An error of ours as DataFusion carries it.
@@ -11,27 +12,160 @@ pub(crate) fn external(error: Error) -> DataFusionError {
 /// What DataFusion says, as an error of ours. One that was ours to begin with comes back as it was, out of whatever
 /// operators have wrapped around it.
 pub fn plain(error: &DataFusionError) -> Error {
-    // What follows is advice for the authors of DataFusion.
-    let message = || {
-        let message = error.strip_backtrace();
-        message.split("\nThis issue was likely caused by").next().unwrap_or_default().to_owned()
-    };
     match error.find_root() {
         DataFusionError::External(root) => match root.downcast_ref::<Error>() {
             Some(ours) => ours.again(),
-            None => Error::data("query_failed", message()),
+            None => Error::data("query_failed", message(error)),
         },
-        DataFusionError::SQL(..) | DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {
-            Error::request("bad_sql", message())
+        DataFusionError::SchemaError(wrong, _) => {
+            schema_error(wrong).unwrap_or_else(|| Error::request("bad_sql", message(error)))
         }
-        DataFusionError::NotImplemented(_) => Error::unsupported("not_implemented", message()),
-        DataFusionError::ResourcesExhausted(_) => Error::new(Class::Limit, "limit_exceeded", message()).hint(
-            Setting::Memory
-                .does("gives the query more")
-                .and(Setting::SpillFolder.does("names a folder with room for what does not fit")),
-        ),
+        DataFusionError::SQL(..) | DataFusionError::Plan(_) => {
+            let message = message(error);
+            match message.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found")) {
+                Some(name) => Error::request("bad_sql", format!("there is no table {name}"))
+                    .hint("files are tables in single quotes: FROM 'trades.csv'"),
+                None => Error::request("bad_sql", message),
+            }
+        }
+        DataFusionError::NotImplemented(_) => Error::unsupported("not_implemented", message(error)),
+        DataFusionError::ResourcesExhausted(_) => out_of_memory(),
         DataFusionError::ObjectStore(e) => colkit_core::drive::store::failed(e),
-        DataFusionError::IoError(e) => std::io::Error::new(e.kind(), message()).into(),
-        _ => Error::data("query_failed", message()),
+        DataFusionError::IoError(e) => std::io::Error::new(e.kind(), message(error)).into(),
+        _ => Error::data("query_failed", message(error)),
+    }
+}
+
+/// What the engine says, without its names for kinds of errors and without what is meant for its authors.
+fn message(error: &DataFusionError) -> String {
+    let root = error.find_root();
+    let text = match root {
+        DataFusionError::SQL(error, _) => error.to_string(),
+        _ => root.strip_backtrace(),
+    };
+    let text = text.split("\nThis issue was likely caused by").next().unwrap_or_default();
+    let kinds = [
+        "Error during planning: ",
+        "This feature is not implemented: ",
+        "Schema error: ",
+        "SQL error: ",
+        "Execution error: ",
+        "Arrow error: ",
+        "Optimizer rule 'optimize_projections' failed\ncaused by\n",
+        "sql parser error: ",
+    ];
+    let mut text = text;
+    while let Some(rest) = kinds.iter().find_map(|kind| text.strip_prefix(kind)) {
+        text = rest;
+    }
+    // What a function says of its arguments.
+    if let Some((_, why)) = text.split_once("user-defined coercion failed with: ") {
+        let why = why.split(" No function matches").next().unwrap_or(why);
+        return why.trim_start_matches("Error during planning: ").trim_end_matches('.').to_owned();
+    }
+    let text = text.replace("datafusion.public.", "");
+    without_syntax_tree(&text).replace("'.\nDid you mean '", "', did you mean '")
+}
+
+/// The part of a message before a dump of the syntax tree.
+fn without_syntax_tree(text: &str) -> String {
+    let Some(dump) = text.find("Span(").or_else(|| text.find("Ident {")) else { return text.to_owned() };
+    let before = text.get(..dump).unwrap_or_default();
+    let end = before.find(['{', '(']).unwrap_or(before.len());
+    let said = before.get(..end).unwrap_or_default();
+    // The name of the first node.
+    let said = said.rsplit_once(' ').map_or(said, |(said, _)| said);
+    format!("{} is not supported here", said.trim_end_matches([':', ' ']))
+}
+
+fn out_of_memory() -> Error {
+    Error::new(Class::Limit, "limit_exceeded", "the query needs more memory than it may use").hint(
+        Setting::Memory
+            .does("gives the query more")
+            .and(Setting::SpillFolder.does("names a folder with room for what does not fit")),
+    )
+}
+
+/// Columns named in a message at most.
+const MOST_NAMED: usize = 30;
+
+fn schema_error(error: &SchemaError) -> Option<Error> {
+    match error {
+        SchemaError::FieldNotFound { field, valid_fields } => {
+            let message = format!("there is no column {}", shown(field));
+            let error = Error::request("bad_sql", message);
+            if valid_fields.is_empty() {
+                return Some(error.hint("there are no columns here: FROM names a table"));
+            }
+            Some(error.hint(valid_columns(field, valid_fields)))
+        }
+        SchemaError::AmbiguousReference { field } => {
+            let message = format!("the column {} is in several tables", field.name());
+            Some(Error::request("bad_sql", message).hint(format!("say which: t.{}", field.name())))
+        }
+        _ => None,
+    }
+}
+
+/// A column as somebody would type it.
+fn shown(column: &Column) -> String {
+    match &column.relation {
+        Some(table) => format!("{}.{}", table.table(), column.name),
+        None => column.name.clone(),
+    }
+}
+
+/// What to type instead.
+fn valid_columns(field: &Column, valid: &[Column]) -> String {
+    let mut names: Vec<&str> = valid.iter().map(|c| c.name.as_str()).collect();
+    let mut seen = std::collections::HashSet::new();
+    names.retain(|name| seen.insert(*name));
+    let other_case = names.iter().find(|n| n.eq_ignore_ascii_case(&field.name));
+    if let Some(name) = other_case.filter(|n| **n != field.name) {
+        return format!("names in double quotes keep their case: \"{name}\"");
+    }
+    let close =
+        names.iter().map(|n| (distance(n, &field.name), *n)).min().filter(|(d, _)| *d <= 2.max(field.name.len() / 3));
+    let meant = close.map(|(_, name)| format!("did you mean {name}? ")).unwrap_or_default();
+    let more = names.len().saturating_sub(MOST_NAMED);
+    names.truncate(MOST_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{meant}the columns are {}{more}", names.join(", "))
+}
+
+/// How many letters are to be changed, added or left out to make one name of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().flat_map(char::to_lowercase).enumerate() {
+        let mut last = i + 1;
+        let mut next = vec![last];
+        for (y, pair) in b.iter().zip(row.windows(2)) {
+            let [above_left, above] = pair else { continue };
+            last = (above_left + usize::from(x != *y)).min(above + 1).min(last + 1);
+            next.push(last);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn syntax_trees_are_not_shown() {
+        let text =
+            "Unsupported ast node Pivot { table: Table { name: ObjectName([Identifier(Ident { value: \"t\" })]) }";
+        assert_eq!(without_syntax_tree(text), "Unsupported ast node is not supported here");
+        assert_eq!(without_syntax_tree("all is well"), "all is well");
+    }
+
+    #[test]
+    fn names_are_near_one_another() {
+        assert_eq!(distance("price", "pirce"), 2);
+        assert_eq!(distance("Name", "nam"), 1);
+        assert_eq!(distance("", "ab"), 2);
     }
 }

@@ -4,6 +4,11 @@
 //! query       one query, in a session of its own
 //! session     sessions that know colkit's formats and stores; file names as tables
 //! statements  parses text into statements, within limits
+//! dialect     rewrites statements of other dialects to what DataFusion can plan
+//! plan        plans statements
+//! table_functions  files with options: csv('x.csv', delimiter => ';')
+//! json        JSON in text columns
+//! date_diff   boundaries between two moments
 //! table       the files behind a table name
 //! format      schemas and statistics of files, for planning
 //! source      projection and filter pushdown
@@ -24,16 +29,20 @@
 
 #![forbid(unsafe_code)]
 
+mod date_diff;
+mod dialect;
 mod error;
 mod explain;
 mod files;
 mod format;
 mod joins;
+mod json;
 mod lists;
 mod literals;
 mod metrics;
 mod open_files;
 mod opener;
+mod plan;
 mod prune;
 mod query;
 mod result_size;
@@ -42,7 +51,9 @@ mod source;
 mod statements;
 mod statistics;
 mod sum;
+mod syntax_error;
 mod table;
+mod table_functions;
 
 pub use datafusion;
 pub use error::plain;
@@ -50,11 +61,13 @@ pub use explain::{TableRead, explain};
 pub use files::files_of;
 pub use format::ColkitFormat;
 pub use literals::approximate_numbers;
+pub use plan::{Copy, Planned, plan};
 pub use query::query;
 pub use session::{ColkitSession, SessionOptions};
 pub use source::ColkitSource;
 pub use statements::{STACK_BYTES, statements};
 pub use table::ColkitTable;
+pub use table_functions::{OpenWith, QueryOptions};
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]

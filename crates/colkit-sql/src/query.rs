@@ -1,6 +1,6 @@
 //! One query, in a session of its own.
 
-use crate::{SessionOptions, approximate_numbers, statements};
+use crate::{Planned, SessionOptions, plan, statements};
 use datafusion::common::plan_err;
 use datafusion::dataframe::DataFrame;
 use datafusion::error::Result;
@@ -28,11 +28,12 @@ pub async fn query(sql: &str) -> Result<DataFrame> {
     let context = SessionOptions::new().start()?;
     let state = context.state();
     let mut statements = statements(&state, sql)?;
-    let (Some(mut statement), None) = (statements.pop_front(), statements.pop_front()) else {
+    let (Some(statement), None) = (statements.pop_front(), statements.pop_front()) else {
         return plan_err!("expected one query");
     };
-    approximate_numbers(&mut statement);
-    let plan = state.statement_to_plan(statement).await?;
+    let Planned::Rows(plan) = plan(&state, statement).await? else {
+        return plan_err!("COPY writes files, which a query does not");
+    };
     let reading = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
     reading.verify_plan(&plan)?;
     context.execute_logical_plan(plan).await

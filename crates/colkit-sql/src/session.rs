@@ -1,13 +1,17 @@
 //! Sessions that know colkit's formats, by name and by content, and object stores by URL.
 
+use crate::date_diff::DateDiff;
+use crate::dialect::Pivots;
 use crate::error::external;
 use crate::format::{ColkitFormat, ColkitFormatFactory};
 use crate::joins::DistinctMatches;
+use crate::json::{self, Arrows};
 use crate::literals::analyzer_rules;
 use crate::open_files::OpenFiles;
 use crate::result_size::bound;
 use crate::sum::CheckedSum;
 use crate::table::ColkitTable;
+use crate::table_functions::{Call, OpenWith, TableCalls};
 use async_trait::async_trait;
 use colkit::OpenOptions;
 use colkit_store::Stores;
@@ -15,11 +19,11 @@ use datafusion::catalog::{DynamicFileCatalog, Session, TableProvider, TableProvi
 use datafusion::common::plan_datafusion_err;
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
 use datafusion::error::Result;
-use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::object_store::ObjectStoreRegistry;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{FunctionRegistry, SessionStateBuilder};
 use datafusion::logical_expr::{AggregateUDF, CreateExternalTable};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use object_store::ObjectStore;
@@ -27,6 +31,18 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use url::Url;
+
+/// Memory so little that queries are planned to spill early.
+const LITTLE: u64 = 128 << 20;
+
+/// Memory that a partition should have. Sorts of more partitions leave each with too little to merge what it spilled.
+const PARTITION: u64 = 32 << 20;
+
+/// The number of partitions for so many threads and so much memory.
+fn partitions(threads: usize, memory: Option<u64>) -> usize {
+    let most = memory.map_or(usize::MAX, |memory| usize::try_from(memory / PARTITION).unwrap_or(usize::MAX));
+    threads.min(most).max(1)
+}
 
 /// Starts sessions of our own: `SessionOptions::new().with_memory(1 << 30).start()`.
 #[derive(Clone, Default)]
@@ -36,6 +52,7 @@ pub struct SessionOptions {
     memory: Option<u64>,
     spill_folder: Option<PathBuf>,
     stores: Stores,
+    open_with: Option<OpenWith>,
 }
 
 impl SessionOptions {
@@ -68,14 +85,29 @@ impl SessionOptions {
         self
     }
 
+    /// What options in a query mean: `FROM csv('x.csv', delimiter => ';')`. Without this, files are opened like all others.
+    pub fn with_table_options(mut self, open_with: OpenWith) -> Self {
+        self.open_with = Some(open_with);
+        self
+    }
+
     /// Starts a session.
     pub fn start(&self) -> Result<SessionContext> {
-        let config = SessionConfig::new()
+        let mut config = SessionConfig::new()
             .with_information_schema(true)
-            .with_target_partitions(self.open_options.threads())
+            .with_target_partitions(partitions(self.open_options.threads(), self.memory))
             // Counts and bounds of files are a matter of their footers, which have been read already.
             .with_collect_statistics(true)
             .set_bool("datafusion.sql_parser.parse_float_as_decimal", true);
+        if let Some(memory) = self.memory.filter(|memory| *memory <= LITTLE) {
+            let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+            config = config
+                .with_sort_spill_reservation_bytes(memory / 16)
+                // These spill; joins by hash do not.
+                .set_bool("datafusion.optimizer.prefer_hash_join", false);
+            config.options_mut().optimizer.hash_join_single_partition_threshold = memory / 16;
+            config.options_mut().optimizer.hash_join_single_partition_threshold_rows = 10_000;
+        }
         let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(ByUrl(self.stores.clone())));
         if let Some(memory) = self.memory {
             // Each sort and join gets its share: one that comes first must not leave the next one without any.
@@ -94,7 +126,18 @@ impl SessionOptions {
             .build();
         let context = SessionContext::new_with_state(state);
         context.register_udaf(AggregateUDF::from(CheckedSum::new()));
-        let context = context.with_colkit_options(self.open_options.clone());
+        for function in json::functions() {
+            context.register_udf(function);
+        }
+        context.register_udf(DateDiff::new().into());
+        let context = add_colkit(context, self.open_options.clone(), self.open_with.clone());
+        {
+            let state = context.state_ref();
+            let mut state = state.write();
+            let (json, text) = (state.udf("json_extract")?, state.udf("json_extract_string")?);
+            state.register_expr_planner(Arc::new(Arrows { json, text }))?;
+            state.register_relation_planner(Arc::new(Pivots))?;
+        }
         bound(&mut *context.state_ref().write(), self.memory)?;
         Ok(context)
     }
@@ -129,34 +172,41 @@ pub trait ColkitSession: Sized {
 
 impl ColkitSession for SessionContext {
     fn with_colkit_options(self, options: OpenOptions) -> Self {
-        let native = options.registry().native_formats();
-        let by_content = ColkitFormat::new(Arc::new(OpenFiles::new(options)), None);
-        {
-            let state = self.state_ref();
-            let mut state = state.write();
-            for format in native {
-                let format = ColkitFormat::new(by_content.tables().clone(), Some(format.name()));
-                let name = datafusion::datasource::file_format::FileFormat::get_ext(&format).to_ascii_uppercase();
-                // A format of the same name that somebody registered before stays theirs.
-                if state.register_file_format(Arc::new(ColkitFormatFactory(format)), false).is_ok() {
-                    state.table_factories_mut().insert(name, Arc::new(ExternalTables));
-                }
+        add_colkit(self, options, None)
+    }
+}
+
+fn add_colkit(context: SessionContext, options: OpenOptions, open_with: Option<OpenWith>) -> SessionContext {
+    let native = options.registry().native_formats();
+    let calls = Arc::new(TableCalls::new(options.clone(), open_with));
+    let by_content = ColkitFormat::new(Arc::new(OpenFiles::new(options)), None);
+    {
+        let state = context.state_ref();
+        let mut state = state.write();
+        for format in native {
+            let format = ColkitFormat::new(by_content.tables().clone(), Some(format.name()));
+            let name = datafusion::datasource::file_format::FileFormat::get_ext(&format).to_ascii_uppercase();
+            // A format of the same name that somebody registered before stays theirs.
+            if state.register_file_format(Arc::new(ColkitFormatFactory(format)), false).is_ok() {
+                state.table_factories_mut().insert(name, Arc::new(ExternalTables));
             }
         }
-        let names = Arc::new(Names { format: by_content, session: OnceLock::new() });
-        let catalogs = DynamicFileCatalog::new(self.state().catalog_list().clone(), names.clone());
-        let id = self.session_id();
-        let builder = self.into_state_builder().with_session_id(id).with_catalog_list(Arc::new(catalogs));
-        let context: SessionContext = builder.build().into();
-        let session = context.state_weak_ref();
-        let _ = names.session.set(Box::new(move || session.upgrade().map(|s| s.read().clone())));
-        context
+        state.config_mut().set_extension(calls.clone());
     }
+    let names = Arc::new(Names { format: by_content, calls, session: OnceLock::new() });
+    let catalogs = DynamicFileCatalog::new(context.state().catalog_list().clone(), names.clone());
+    let id = context.session_id();
+    let builder = context.into_state_builder().with_session_id(id).with_catalog_list(Arc::new(catalogs));
+    let context: SessionContext = builder.build().into();
+    let session = context.state_weak_ref();
+    let _ = names.session.set(Box::new(move || session.upgrade().map(|s| s.read().clone())));
+    context
 }
 
 /// Turns names of files into tables.
 struct Names {
     format: ColkitFormat,
+    calls: Arc<TableCalls>,
     /// The session they are names of, which holds them in turn.
     session: OnceLock<Box<dyn Fn() -> Option<SessionState> + Send + Sync>>,
 }
@@ -171,13 +221,21 @@ impl fmt::Debug for Names {
 impl UrlTableFactory for Names {
     /// A name that looks like a file's is one, and what is wrong with it is said. Other names may be those of tables.
     async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        let looks_like_a_file = name.contains(['/', '.', '*', '?', '[']) || std::path::Path::new(name).exists();
+        let call = self.calls.find(name);
+        let looks_like_a_file =
+            call.is_some() || name.contains(['/', '.', '*', '?', '[']) || std::path::Path::new(name).exists();
         if !looks_like_a_file {
             return Ok(None);
         }
         let state = self.session.get().and_then(|session| session());
         let state = state.ok_or_else(|| plan_datafusion_err!("the session has ended"))?;
-        let table = ColkitTable::open(name, self.format.clone(), &state).await?;
+        let table = match call {
+            Some(Call { path, options }) => {
+                let format = ColkitFormat::new(Arc::new(OpenFiles::new(options)), None);
+                ColkitTable::open(&path, format, &state).await?
+            }
+            None => ColkitTable::open(name, self.format.clone(), &state).await?,
+        };
         Ok(Some(Arc::new(table)))
     }
 }

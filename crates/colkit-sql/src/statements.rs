@@ -3,6 +3,8 @@
 //! The parser and the planner recurse over the syntax tree, and so does dropping it. The depth of the tree is bounded
 //! from the tokens, before there is a tree.
 
+use crate::dialect;
+use crate::syntax_error::located;
 use datafusion::common::config::Dialect;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::context::SessionState;
@@ -32,15 +34,15 @@ const PARSE_TIME: Duration = Duration::from_secs(10);
 
 /// The statements in `text`.
 ///
-/// They may be planned by [`SessionState::statement_to_plan`] on a thread with a stack of [`STACK_BYTES`].
+/// They may be planned by [`plan`](crate::plan()) on a thread with a stack of [`STACK_BYTES`].
 pub fn statements(state: &SessionState, text: &str) -> Result<VecDeque<Statement>> {
     if text.len() > MOST_BYTES {
         return Err(too_much(format!("the query has {} bytes, the limit is {MOST_BYTES}", text.len())));
     }
     let options = &state.config().options().sql_parser;
-    let tokens = Tokenizer::new(dialect(options.dialect).as_ref(), text)
+    let tokens = Tokenizer::new(dialect_named(options.dialect).as_ref(), text)
         .tokenize_with_location()
-        .map_err(|e| DataFusionError::SQL(Box::new(e.into()), None))?;
+        .map_err(|e| located(DataFusionError::SQL(Box::new(e.into()), None), text))?;
     let (Depth { steps, brackets }, nesting) = (depth(&tokens), options.recursion_limit.get());
     if steps > MOST_STEPS {
         return Err(too_much(format!(
@@ -52,8 +54,10 @@ pub fn statements(state: &SessionState, text: &str) -> Result<VecDeque<Statement
             "the query has {brackets} brackets inside of one another, the limit is {nesting}"
         )));
     }
-    let mut statements = parse(tokens, options.dialect, nesting, PARSE_TIME)?;
+    let tokens = dialect::respelled(tokens);
+    let mut statements = parse(tokens, options.dialect, nesting, PARSE_TIME).map_err(|error| located(error, text))?;
     for statement in &mut statements {
+        dialect::rewrite(statement)?;
         check(statement)?;
     }
     Ok(statements)
@@ -66,7 +70,7 @@ fn too_much(what: String) -> DataFusionError {
     )
 }
 
-fn dialect(name: Dialect) -> Box<dyn datafusion::sql::sqlparser::dialect::Dialect> {
+fn dialect_named(name: Dialect) -> Box<dyn datafusion::sql::sqlparser::dialect::Dialect> {
     dialect_from_str(name).unwrap_or_else(|| Box::new(GenericDialect {}))
 }
 
@@ -74,7 +78,7 @@ fn dialect(name: Dialect) -> Box<dyn datafusion::sql::sqlparser::dialect::Dialec
 fn parse(tokens: Vec<TokenWithSpan>, name: Dialect, nesting: usize, time: Duration) -> Result<VecDeque<Statement>> {
     let (send, receive) = sync_channel(1);
     let parse = move || {
-        let dialect = dialect(name);
+        let dialect = dialect_named(name);
         let parser = DFParserBuilder::new(tokens).with_dialect(dialect.as_ref()).with_recursion_limit(nesting).build();
         // If nobody waits any more, the answer does not matter.
         let _ = send.send(parser.and_then(|mut parser| parser.parse_statements()));
@@ -221,7 +225,7 @@ impl VisitorMut for Checks {
     }
 
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<Self::Break> {
-        const SAMPLE: &str = "TABLESAMPLE (WHERE random() < 0.1 takes a tenth of the rows)";
+        const SAMPLE: &str = "TABLESAMPLE here";
         const ORDINALITY: &str = "WITH ORDINALITY (row_number() OVER () numbers rows)";
         match table {
             TableFactor::Table { sample, version, partitions, with_hints, json_path, with_ordinality, .. } => {

@@ -62,7 +62,8 @@ pub struct ReadingArgs {
     pub limits: LimitArgs,
 }
 
-fn parse_delimiter(text: &str) -> Result<u8, String> {
+/// A delimiter by its character or its name.
+pub fn parse_delimiter(text: &str) -> Result<u8, String> {
     match text {
         "tab" | "\\t" => Ok(b'\t'),
         "comma" => Ok(b','),

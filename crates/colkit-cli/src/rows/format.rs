@@ -4,14 +4,13 @@
 //! numbered, nested values become JSON. Changes are reported in the notes.
 
 use super::RowPrinter;
-use crate::args::FitArgs;
 use colkit::arrow::array::{Array, ArrayRef};
 use colkit::arrow::compute::cast;
 use colkit::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::core::json::texts;
 use colkit::core::plan::batch_of;
-use colkit::{Format, Nulls, Registry, Result, Sink, TableWriter, TextOptions, Types, WriteOptions};
+use colkit::{Format, Nulls, Result, Sink, TableWriter, Types, WriteOptions};
 use std::sync::Arc;
 
 pub struct FormatPrinter {
@@ -20,8 +19,7 @@ pub struct FormatPrinter {
 }
 
 impl FormatPrinter {
-    pub fn new(name: &str, schema: &SchemaRef, sink: Box<dyn Sink>, memory: u64) -> Result<Self> {
-        let format = Registry::default().named(name, &TextOptions::default())?;
+    pub fn new(format: &dyn Format, schema: &SchemaRef, sink: Box<dyn Sink>, memory: u64) -> Result<Self> {
         let fields = schema.fields().iter().map(|f| match without_runs(f.data_type()) {
             nested if nested.is_nested() => Arc::new(Field::new(f.name(), DataType::LargeUtf8, true)),
             plain => Arc::new(f.as_ref().clone().with_data_type(plain.clone())),
@@ -58,16 +56,8 @@ impl RowPrinter for FormatPrinter {
 pub struct NativePrinter(Box<dyn TableWriter>);
 
 impl NativePrinter {
-    pub fn new(
-        format: &dyn Format,
-        schema: &SchemaRef,
-        sink: Box<dyn Sink>,
-        memory: u64,
-        fit: FitArgs,
-    ) -> Result<Self> {
-        let options =
-            WriteOptions { memory: memory / 2, nulls: fit.nulls(), types: fit.types(), ..WriteOptions::default() };
-        Ok(NativePrinter(format.writer(schema.clone(), sink, &options)?))
+    pub fn new(format: &dyn Format, schema: &SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Self> {
+        Ok(NativePrinter(format.writer(schema.clone(), sink, options)?))
     }
 }
 
@@ -92,9 +82,9 @@ fn without_runs(data_type: &DataType) -> &DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use colkit::MemorySink;
     use colkit::arrow::array::{Int32Array, ListArray};
     use colkit::arrow::datatypes::Int32Type;
+    use colkit::{MemorySink, Registry, TextOptions};
 
     #[test]
     fn nested_values_nulls_and_twins_are_printed() {
@@ -104,8 +94,9 @@ mod tests {
             Schema::new(vec![Field::new("a", lists.data_type().clone(), true), Field::new("a", DataType::Int32, true)]);
         let batch = RecordBatch::try_new(schema.into(), vec![Arc::new(lists), Arc::new(numbers)]).unwrap();
         let sink = MemorySink::new();
+        let csv = Registry::default().named("csv", &TextOptions::default()).unwrap();
         let mut printer =
-            Box::new(FormatPrinter::new("csv", &batch.schema(), Box::new(sink.clone()), 1 << 20).unwrap());
+            Box::new(FormatPrinter::new(csv.as_ref(), &batch.schema(), Box::new(sink.clone()), 1 << 20).unwrap());
         printer.write(&batch).unwrap();
         let notes = printer.finish().unwrap();
         assert_eq!(sink.bytes().unwrap(), "a,a_2\n\"[1,2]\",\n,7\n");

@@ -12,8 +12,8 @@ use crate::{Io, Stream};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::{
-    Compression, Error, Existing, Format, OpenFile, Pattern, Registry, Result, Sink, StreamSink, check_target, create,
-    target_format,
+    Compression, Error, Existing, Format, OpenFile, Pattern, Registry, Result, Sink, StreamSink, TextOptions,
+    WriteOptions, check_target, create, target_format,
 };
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,7 @@ pub struct RowOutput {
     fit: FitArgs,
     /// What is highlighted on a terminal.
     highlight: Option<Pattern>,
+    level: Option<u32>,
 }
 
 /// Where the rows come from.
@@ -69,7 +70,7 @@ impl RowSource {
 
 enum Shape {
     Table,
-    Text(&'static str),
+    Text(Arc<dyn Format>),
     /// A file in a format that carries types, for which nothing is changed.
     Native(Arc<dyn Format>),
     Ndjson,
@@ -93,24 +94,30 @@ impl RowOutput {
                     .hint("end the name with .json, or leave out --json to write rows in the format of the ending"));
             }
             (None, _) if json => Shape::JsonDocument,
-            (Some(shape), _) => shape.into(),
+            (Some(shape), _) => shape.try_into()?,
             (None, Some(path)) => by_extension(path)?,
             (None, None) if io.stdout.width.is_some() => Shape::Table,
-            (None, None) => Shape::Text("csv"),
+            (None, None) => ShapeArg::Csv.try_into()?,
         };
         // Checked before reading starts, which may take long.
         if let Some(path) = &out {
             check_target(path, existing)?;
         }
-        Ok(RowOutput { shape, out, existing, fit: args.fit, highlight: None })
+        Ok(RowOutput { shape, out, existing, fit: args.fit, highlight: None, level: None })
     }
 
-    /// Rows in the format of this name, to a file.
+    /// Rows in this format, to a file. If its name says so, text is compressed on the way.
     #[cfg(feature = "sql")]
-    pub fn to(path: &Path, format: &str, existing: Existing, fit: FitArgs) -> Result<Self> {
-        let format = target_format(&Registry::default(), Some(format), Some(path), "STORED AS")?;
+    pub fn to(path: &Path, format: Arc<dyn Format>, existing: Existing, fit: FitArgs) -> Result<Self> {
         check_target(path, existing)?;
-        Ok(RowOutput { shape: Shape::of(format), out: Some(path.to_path_buf()), existing, fit, highlight: None })
+        let out = Some(path.to_path_buf());
+        Ok(RowOutput { shape: Shape::of(format), out, existing, fit, highlight: None, level: None })
+    }
+
+    /// The same, with a level of compression.
+    #[cfg(feature = "sql")]
+    pub fn with_level(self, level: Option<u32>) -> Self {
+        RowOutput { level, ..self }
     }
 
     /// Whether rows go to a file.
@@ -137,7 +144,7 @@ impl RowOutput {
             Some(path) => {
                 let sink = create(path, subject.inputs.iter().map(PathBuf::as_path), self.existing)?;
                 match Compression::in_name(path) {
-                    Some((compression, _)) => (compression.sink(sink, None)?, None),
+                    Some((compression, _)) => (compression.sink(sink, self.level)?, None),
                     None => (sink, None),
                 }
             }
@@ -152,9 +159,16 @@ impl RowOutput {
             Shape::Arrow => Box::new(arrow_stream::ArrowPrinter::new(schema, sink)?),
             Shape::JsonDocument => Box::new(json_document::DocumentPrinter::new(schema, sink, subject)?),
             Shape::Native(format) => {
-                Box::new(format::NativePrinter::new(format.as_ref(), schema, sink, memory, self.fit)?)
+                let options = WriteOptions {
+                    memory: memory / 2,
+                    nulls: self.fit.nulls(),
+                    types: self.fit.types(),
+                    level: self.level,
+                    ..WriteOptions::default()
+                };
+                Box::new(format::NativePrinter::new(format.as_ref(), schema, sink, &options)?)
             }
-            Shape::Text(name) => Box::new(format::FormatPrinter::new(name, schema, sink, memory)?),
+            Shape::Text(format) => Box::new(format::FormatPrinter::new(format.as_ref(), schema, sink, memory)?),
         })
     }
 }
@@ -167,23 +181,25 @@ impl Shape {
 
     fn of(format: Arc<dyn Format>) -> Self {
         match format.name() {
-            "csv" => Shape::Text("csv"),
-            "tsv" => Shape::Text("tsv"),
+            "csv" | "tsv" => Shape::Text(format),
             "ndjson" => Shape::Ndjson,
             _ => Shape::Native(format),
         }
     }
 }
 
-impl From<ShapeArg> for Shape {
-    fn from(shape: ShapeArg) -> Self {
-        match shape {
+impl TryFrom<ShapeArg> for Shape {
+    type Error = Error;
+
+    fn try_from(shape: ShapeArg) -> Result<Self> {
+        let text = |name: &str| Registry::default().named(name, &TextOptions::default()).map(Shape::Text);
+        Ok(match shape {
             ShapeArg::Table => Shape::Table,
-            ShapeArg::Csv => Shape::Text("csv"),
-            ShapeArg::Tsv => Shape::Text("tsv"),
+            ShapeArg::Csv => text("csv")?,
+            ShapeArg::Tsv => text("tsv")?,
             ShapeArg::Ndjson => Shape::Ndjson,
             ShapeArg::Arrow => Shape::Arrow,
-        }
+        })
     }
 }
 
@@ -192,7 +208,13 @@ fn by_extension(path: &Path) -> Result<Shape> {
     if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("txt")) {
         return Ok(Shape::Table);
     }
-    Ok(Shape::of(target_format(&Registry::default(), None, Some(path), "--as")?))
+    let format = target_format(&Registry::default(), None, Some(path), "--as")?;
+    match format.name() {
+        // Compressed or not: the sink does that.
+        "csv" => ShapeArg::Csv.try_into(),
+        "tsv" => ShapeArg::Tsv.try_into(),
+        _ => Ok(Shape::of(format)),
+    }
 }
 
 /// A sink for those who know only [`Write`].

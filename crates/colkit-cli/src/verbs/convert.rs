@@ -117,7 +117,7 @@ fn parts_there(path: &Path) -> Vec<usize> {
 }
 
 /// The format with this compression codec.
-fn compressed(target: Arc<dyn Format>, codec: Option<CompressionArg>) -> Result<Arc<dyn Format>> {
+pub(crate) fn compressed(target: Arc<dyn Format>, codec: Option<CompressionArg>) -> Result<Arc<dyn Format>> {
     use CompressionArg as C;
     let Some(codec) = codec else { return Ok(target) };
     let ipc = match codec {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 const KEYWORDS: &str = "ALL AND AS ASC BETWEEN BY CASE CAST COPY COUNT CREATE CROSS DESC DESCRIBE DISTINCT DROP ELSE END \
     EXCEPT EXISTS EXPLAIN EXTERNAL FALSE FROM FULL GROUP HAVING ILIKE IN INNER INTERSECT INTERVAL IS JOIN LEFT LIKE LIMIT \
-    LOCATION NOT NULL OFFSET ON OR ORDER OUTER OVER PARTITION RIGHT ROLLUP SELECT SHOW STORED TABLE TABLES THEN TRUE UNION \
+    LOCATION NOT NULL OFFSET ON OR ORDER OUTER OVER PARTITION PIVOT RIGHT ROLLUP SAMPLE SELECT SHOW STORED SUMMARIZE TABLE TABLES THEN TRUE UNION \
     UNNEST USING VALUES VIEW WHEN WHERE WINDOW WITH AVG MAX MIN SUM";
 
 /// Completes keywords and the names of known tables and columns.
@@ -71,7 +71,8 @@ impl Completer for SqlHelper {
 impl Validator for SqlHelper {
     fn validate(&self, context: &mut ValidationContext<'_>) -> Result<ValidationResult> {
         let text = context.input().trim();
-        let complete = text.is_empty() || text.starts_with('.') || (text.ends_with(';') && !in_quotes(text));
+        let is_word = text.starts_with('.') || super::shell::leaves(text) || super::shell::asks_for_help(text);
+        let complete = text.is_empty() || is_word || (text.ends_with(';') && !in_quotes(text));
         Ok(if complete { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
     }
 }

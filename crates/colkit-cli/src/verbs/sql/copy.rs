@@ -1,81 +1,151 @@
 //! `COPY ... TO`: written by colkit's formats, under the same rules as other output files.
 
-use super::SqlSession;
+use super::options::parsed;
+use super::partitions::Partitions;
+use super::{SqlSession, plain_batch, plain_schema};
 use crate::Io;
-use crate::args::SqlArgs;
+use crate::args::{CompressionArg, FitArgs, LanceArgs, SqlArgs};
 use crate::request::is_stream;
 use crate::rows::RowOutput;
-use colkit::arrow::array::UInt64Array;
+use crate::verbs::convert::compressed;
+use clap::Args;
+use colkit::arrow::array::{ArrayRef, UInt64Array};
 use colkit::arrow::record_batch::RecordBatch;
-use colkit::{Error, Existing, Result};
+use colkit::lance::Lance;
+use colkit::{Error, Existing, Format, Registry, Result, TextOptions, target_format};
 use colkit_sql::datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use colkit_sql::datafusion::logical_expr::LogicalPlan;
-use colkit_sql::datafusion::logical_expr::dml::CopyTo;
 use colkit_sql::datafusion::prelude::DataFrame;
-use colkit_sql::plain;
+use colkit_sql::{Copy, plain};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where a statement writes to, and who writes it.
-pub enum CopyTarget {
-    /// Nowhere: the statement is not a `COPY`.
-    None,
-    /// To a file, by colkit.
-    Colkit(CopyTo),
-    /// To a new directory or with options, by DataFusion.
-    DataFusion,
+/// What can be said in the brackets behind `COPY ... TO 'FILE'`.
+#[derive(Args, Debug)]
+struct CopyArgs {
+    /// Overwrite what is there
+    #[arg(long, alias = "overwrite", alias = "overwrite-or-ignore")]
+    force: bool,
+    /// Compression level
+    #[arg(long)]
+    level: Option<u32>,
+    /// Codec of Parquet and Arrow
+    #[arg(long)]
+    compression: Option<CompressionArg>,
+    /// CSV: the delimiter
+    #[arg(long, alias = "delim", alias = "sep", value_parser = crate::args::parse_delimiter)]
+    delimiter: Option<u8>,
+    /// CSV: whether there is a header
+    #[arg(long, action = clap::ArgAction::Set)]
+    header: Option<bool>,
+    #[command(flatten)]
+    fit: FitArgs,
+    #[command(flatten)]
+    lance: LanceArgs,
 }
 
-/// The target of a `COPY` statement; an error if it may not be written.
-pub fn copy_target(plan: &LogicalPlan) -> Result<CopyTarget> {
-    let LogicalPlan::Copy(copy) = plan else {
-        let mut inside = false;
-        // EXPLAIN alone runs nothing; EXPLAIN ANALYZE does.
-        let found = plan.apply(|node| match node {
-            LogicalPlan::Explain(_) => Ok(TreeNodeRecursion::Jump),
-            LogicalPlan::Copy(_) => {
-                inside = true;
-                Ok(TreeNodeRecursion::Stop)
-            }
-            _ => Ok(TreeNodeRecursion::Continue),
-        });
-        found.map_err(|e| plain(&e))?;
-        return match inside {
-            true => Err(Error::request("copy_inside", "COPY is a statement of its own")),
-            false => Ok(CopyTarget::None),
-        };
-    };
-    let target = copy.output_url.as_str();
-    if is_stream(Path::new(target)) {
-        return Err(Error::request(
-            "not_a_file_name",
-            "COPY writes files; an answer goes to standard output by itself",
-        ));
+/// Refuses a `COPY` inside of another statement.
+pub fn check_no_copy(plan: &LogicalPlan) -> Result<()> {
+    let mut inside = false;
+    // EXPLAIN alone runs nothing; EXPLAIN ANALYZE does.
+    let found = plan.apply(|node| match node {
+        LogicalPlan::Explain(_) => Ok(TreeNodeRecursion::Jump),
+        LogicalPlan::Copy(_) => {
+            inside = true;
+            Ok(TreeNodeRecursion::Stop)
+        }
+        _ => Ok(TreeNodeRecursion::Continue),
+    });
+    found.map_err(|e| plain(&e))?;
+    match inside {
+        true => Err(Error::request("copy_inside", "COPY is a statement of its own")),
+        false => Ok(()),
     }
-    if copy.partition_by.is_empty() && copy.options.is_empty() && !target.ends_with('/') {
-        return Ok(CopyTarget::Colkit(copy.clone()));
-    }
-    let path = Path::new(target);
-    let is_empty_folder = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
-    if path.symlink_metadata().is_ok() && !is_empty_folder {
-        return Err(Error::request("already_exists", "COPY into a folder, or with options, writes only to a new name")
-            .file(target)
-            .hint("--out writes one file, and with --force over one that is there"));
-    }
-    if !target.ends_with('/') {
-        colkit::check_target(path, Existing::Refuse)?;
-    }
-    Ok(CopyTarget::DataFusion)
 }
 
 impl SqlSession {
-    /// Writes what is copied. Answers with the number of rows, as DataFusion does.
-    pub fn copy(&mut self, copy: &CopyTo, args: &SqlArgs, io: &mut Io) -> Result<RecordBatch> {
-        let target = Path::new(&copy.output_url);
-        let printing = RowOutput::to(target, &copy.file_type.get_ext(), args.existing(), args.print.fit)?;
-        let frame = DataFrame::new(self.context.state(), copy.input.as_ref().clone());
-        let (_, rows) = self.write(frame, &printing, args, io)?;
-        let schema = Arc::new(copy.output_schema.as_arrow().clone());
-        Ok(RecordBatch::try_new(schema, vec![Arc::new(UInt64Array::from(vec![rows]))])?)
+    /// Writes what is copied. Answers with the number of rows.
+    pub fn copy(&mut self, copy: &Copy, args: &SqlArgs, io: &mut Io) -> Result<RecordBatch> {
+        let target = Path::new(&copy.target);
+        if is_stream(target) {
+            return Err(Error::request(
+                "not_a_file_name",
+                "COPY writes files; an answer goes to standard output by itself",
+            ));
+        }
+        let options: CopyArgs = parsed("COPY", &copy.options, &[])?;
+        let existing = if options.force { Existing::Replace } else { args.existing() };
+        let fit = if copy.options.iter().any(|(name, _)| name == "nulls" || name == "types") {
+            options.fit
+        } else {
+            args.print.fit
+        };
+        let rows = if copy.partition_by.is_empty() && !copy.target.ends_with('/') {
+            let format = options.format(copy.format.as_deref(), Some(target))?;
+            let printing = RowOutput::to(target, format, existing, fit)?.with_level(options.level);
+            let frame = DataFrame::new(self.context.state(), copy.rows.clone());
+            self.write(frame, &printing, args, io)?.1
+        } else {
+            if copy.partition_by.is_empty() {
+                return Err(Error::request("not_a_file_name", "COPY writes a folder only with PARTITION_BY")
+                    .file(copy.target.clone())
+                    .hint("leave out the / at the end to write a file, or add (PARTITION_BY (column))"));
+            }
+            let format = options.format(copy.format.as_deref().or(Some("parquet")), None)?;
+            self.copy_partitions(copy, format, (existing, fit, options.level), args, io)?
+        };
+        let count: ArrayRef = Arc::new(UInt64Array::from(vec![rows]));
+        Ok(RecordBatch::try_from_iter([("count", count)])?)
+    }
+
+    /// Writes a folder with one file for each combination of values.
+    fn copy_partitions(
+        &mut self,
+        copy: &Copy,
+        format: Arc<dyn Format>,
+        (existing, fit, level): (Existing, FitArgs, Option<u32>),
+        args: &SqlArgs,
+        io: &mut Io,
+    ) -> Result<u64> {
+        let sorted = Partitions::sorted(&copy.rows, &copy.partition_by).map_err(|e| plain(&e))?;
+        let frame = DataFrame::new(self.context.state(), sorted);
+        let inputs = self.files_of(&frame)?;
+        let mut rows = self.wait(frame.execute_stream())?;
+        let schema = plain_schema(&rows.schema());
+        let target = Path::new(&copy.target);
+        let mut folder = Partitions::start(target, &schema, &copy.partition_by, format, existing, &inputs)?;
+        folder = folder.with(fit, level, args.reading.memory / 2);
+        let mut given = 0;
+        while let Some(batch) = self.next(&mut rows)? {
+            let batch = plain_batch(&batch, &schema)?;
+            given += batch.num_rows() as u64;
+            folder.write(&batch, io)?;
+        }
+        folder.finish()?;
+        Ok(given)
+    }
+}
+
+impl CopyArgs {
+    /// The format to write, with its options.
+    fn format(&self, name: Option<&str>, path: Option<&Path>) -> Result<Arc<dyn Format>> {
+        let name = name.map(|name| if name == "json" { "ndjson" } else { name });
+        let lance = self.lance.write_options();
+        let registry = match &lance {
+            Some(options) => Registry::default().configured(Lance::new().with_write_options(options.clone())),
+            None => Registry::default(),
+        };
+        let format = target_format(&registry, name, path, "FORMAT")?;
+        let other = |what: &str| Error::request("option_of_another_format", format!("{what} {}", format.name()));
+        if lance.is_some() && format.name() != "lance" {
+            return Err(other("prefer, lance_version, bloom and page_size are for Lance files, not"));
+        }
+        let is_csv = matches!(format.name(), "csv" | "tsv");
+        if !is_csv && (self.delimiter.is_some() || self.header.is_some()) {
+            return Err(other("delimiter and header are for CSV, not"));
+        }
+        let text = TextOptions { delimiter: self.delimiter, header: self.header, ..TextOptions::default() };
+        let format = if is_csv { registry.named(format.name(), &text)? } else { format };
+        compressed(format, self.compression)
     }
 }

@@ -2,6 +2,9 @@
 
 mod complete;
 mod copy;
+mod interrupt;
+mod options;
+mod partitions;
 mod shell;
 mod spool;
 
@@ -21,9 +24,10 @@ use colkit_sql::datafusion::execution::SendableRecordBatchStream;
 use colkit_sql::datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use colkit_sql::datafusion::prelude::{DataFrame, SessionContext};
 use colkit_sql::datafusion::sql::parser::Statement;
-use colkit_sql::{STACK_BYTES, SessionOptions, TableRead, explain, files_of, plain, statements};
-use copy::{CopyTarget, copy_target};
+use colkit_sql::{Copy, Planned, STACK_BYTES, SessionOptions, TableRead, explain, files_of, plain, statements};
+use copy::check_no_copy;
 use futures::StreamExt;
+use interrupt::Interrupts;
 use serde_json::json;
 use spool::Spool;
 use std::collections::VecDeque;
@@ -63,6 +67,12 @@ fn run_on_this_thread(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
     Ok(Outcome::Success)
 }
 
+/// A statement that is planned.
+enum Step {
+    Rows(DataFrame),
+    Copy(Copy),
+}
+
 /// A DataFusion session with its runtime, stores and temporary files.
 struct SqlSession {
     // Declared before the runtime, so that it is dropped first.
@@ -74,16 +84,34 @@ struct SqlSession {
     spooled: Option<Spool>,
     /// Spill directory, removed with the session.
     _spill: Option<FolderSink>,
+    /// What stops a statement.
+    interrupts: Interrupts,
+    /// Rows printed of an answer.
+    most_rows: u64,
     runtime: Runtime,
 }
 
-/// A new directory in `--spill-dir`. The next process removes what a killed one left.
+/// A new directory in `--spill-dir`, or else in the system's for temporary files. The next process removes what a killed
+/// one left.
 fn spill_folder(requested: Option<&Path>) -> Result<Option<FolderSink>> {
     let create = |folder: &Path| {
         FolderSink::create(&folder.join("spill"))
             .map_err(|e| Error::from(e).file(folder.display().to_string()).part("folder to spill to"))
     };
-    requested.map(create).transpose()
+    let folder = match requested {
+        Some(folder) => Some(create(folder)?),
+        // Most queries do without.
+        None => create(&std::env::temp_dir()).ok(),
+    };
+    if let Some(folder) = &folder {
+        interrupt::remove_at_end(folder.path());
+    }
+    Ok(folder)
+}
+
+/// Memory for sorts, joins and aggregations. The rest is for reading and writing, of which little memory leaves them less.
+fn query_memory(memory: u64) -> u64 {
+    if memory <= 128 << 20 { memory / 2 } else { memory - memory / 4 }
 }
 
 impl SqlSession {
@@ -97,14 +125,24 @@ impl SqlSession {
         let spill = spill_folder(args.spill_dir.as_deref())?;
         let mut options = SessionOptions::new()
             .with_open_options(args.reading.open_options()?)
-            // The rest is for reading.
-            .with_memory(args.reading.memory - args.reading.memory / 4)
+            .with_memory(query_memory(args.reading.memory))
             .with_stores(stores.clone());
+        let reading = args.reading.clone();
+        options = options.with_table_options(Arc::new(move |given| options::open_with(&reading, given)));
         if let Some(folder) = &spill {
             options = options.with_spill_folder(folder.path());
         }
         let context = options.start().map_err(|e| plain(&e))?;
-        let mut session = SqlSession { context, stores, counted: Vec::new(), spooled: None, _spill: spill, runtime };
+        let mut session = SqlSession {
+            context,
+            stores,
+            counted: Vec::new(),
+            spooled: None,
+            _spill: spill,
+            interrupts: Interrupts::none(),
+            most_rows: u64::MAX,
+            runtime,
+        };
         for table in &args.tables {
             let Some((name, path)) = table.split_once('=').filter(|(n, p)| !n.is_empty() && !p.is_empty()) else {
                 return Err(Error::request("bad_table", format!("expected NAME=PATH, found {table:?}"))
@@ -150,23 +188,35 @@ impl SqlSession {
         if self.spooled.is_none() && self.reads_standard_input(&statements)? {
             self.register("-", "-", io)?;
         }
-        let mut frames = Vec::new();
-        for mut statement in statements {
-            colkit_sql::approximate_numbers(&mut statement);
+        let mut waiting: Vec<Step> = Vec::new();
+        let mut left = statements.len();
+        for statement in statements {
             let context = &self.context;
-            let frame = self.runtime.block_on(async {
-                let plan = context.state().statement_to_plan(statement).await?;
-                context.execute_logical_plan(plan).await
-            });
-            frames.push(frame.map_err(|e| plain(&e))?);
-        }
-        let last = frames.len() - 1;
-        for (i, frame) in frames.into_iter().enumerate() {
-            // Only the result of the last statement is written to a file.
-            if i == last || args.print.out.is_none() {
-                self.print(frame, &printing, args, io)?;
-            } else {
-                self.drain(frame, args, io)?;
+            let step = self.wait(async {
+                Ok(match colkit_sql::plan(&context.state(), statement).await? {
+                    Planned::Rows(plan) => Step::Rows(context.execute_logical_plan(plan).await?),
+                    Planned::Copy(copy) => Step::Copy(copy),
+                })
+            })?;
+            if let Step::Rows(frame) = &step {
+                check_no_copy(frame.logical_plan())?;
+            }
+            left -= 1;
+            // What is wrong with a statement is said before any of them prints something. But what follows a COPY may read
+            // what it writes.
+            let writes = matches!(step, Step::Copy(_));
+            waiting.push(step);
+            if left > 0 && !writes {
+                continue;
+            }
+            let last = waiting.len() - 1;
+            for (i, step) in waiting.drain(..).enumerate() {
+                // Only the result of the last statement is written to a file.
+                if (left == 0 && i == last) || args.print.out.is_none() {
+                    self.print(step, &printing, args, io)?;
+                } else {
+                    self.drain(step, args, io)?;
+                }
             }
         }
         Ok(())
@@ -184,21 +234,24 @@ impl SqlSession {
         Ok(false)
     }
 
-    fn drain(&mut self, frame: DataFrame, args: &SqlArgs, io: &mut Io) -> Result<()> {
-        match copy_target(frame.logical_plan())? {
-            CopyTarget::Colkit(copy) => self.copy(&copy, args, io).map(drop),
-            _ => self.runtime.block_on(frame.collect()).map(drop).map_err(|e| plain(&e)),
+    fn drain(&mut self, step: Step, args: &SqlArgs, io: &mut Io) -> Result<()> {
+        match step {
+            Step::Copy(copy) => self.copy(&copy, args, io).map(drop),
+            Step::Rows(frame) => self.wait(frame.collect()).map(drop),
         }
     }
 
-    fn print(&mut self, frame: DataFrame, printing: &RowOutput, args: &SqlArgs, io: &mut Io) -> Result<()> {
+    fn print(&mut self, step: Step, printing: &RowOutput, args: &SqlArgs, io: &mut Io) -> Result<()> {
         let began = Instant::now();
-        if let CopyTarget::Colkit(copy) = copy_target(frame.logical_plan())? {
-            let count = self.copy(&copy, args, io)?;
-            let mut printer = printing.start(&count.schema(), RowSource::nothing(), io, args.reading.memory)?;
-            printer.write(&count)?;
-            return printer.finish().map(drop);
-        }
+        let frame = match step {
+            Step::Rows(frame) => frame,
+            Step::Copy(copy) => {
+                let count = self.copy(&copy, args, io)?;
+                let mut printer = printing.start(&count.schema(), RowSource::nothing(), io, args.reading.memory)?;
+                printer.write(&count)?;
+                return printer.finish().map(drop);
+            }
+        };
         let (plan, given) = self.write(frame, printing, args, io)?;
         if args.print.explain {
             print_explanation(&explain(&plan), &requests_since(&self.counted, &self.stores.counts()), io)?;
@@ -211,6 +264,22 @@ impl SqlSession {
             writeln!(io.stderr, "{}: {} in {seconds:.2} s", out.display(), plural(given, "row"))?;
         }
         Ok(())
+    }
+
+    /// Waits for something of a query, unless it is interrupted.
+    fn wait<T>(&self, work: impl Future<Output = colkit_sql::datafusion::error::Result<T>>) -> Result<T> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = self.interrupts.pressed() => Err(Error::io("interrupted", "the query was stopped")),
+                done = work => done.map_err(|e| plain(&e)),
+            }
+        })
+    }
+
+    /// The next rows.
+    fn next(&self, rows: &mut SendableRecordBatchStream) -> Result<Option<RecordBatch>> {
+        self.wait(async { rows.next().await.transpose() })
     }
 
     /// The files that the query reads, which must not be written to.
@@ -230,31 +299,40 @@ impl SqlSession {
         io: &mut Io,
     ) -> Result<(Arc<dyn ExecutionPlan>, u64)> {
         let inputs = if printing.is_to_file() { self.files_of(&frame)? } else { Vec::new() };
-        let started = self.runtime.block_on(async {
+        let started = self.wait(async {
             let task = Arc::new(frame.task_ctx());
             let plan = frame.create_physical_plan().await?;
             let rows = execute_stream(plan.clone(), task)?;
             Ok((plan, rows))
         });
-        let (plan, mut rows): (Arc<dyn ExecutionPlan>, SendableRecordBatchStream) = started.map_err(|e| plain(&e))?;
+        let (plan, mut rows): (Arc<dyn ExecutionPlan>, SendableRecordBatchStream) = started?;
         let schema = plain_schema(&rows.schema());
         let cost = {
             let plan = plan.clone();
             move || cost(&explain(&plan))
         };
         if schema.fields().is_empty() {
-            while let Some(batch) = self.runtime.block_on(rows.next()) {
-                batch.map_err(|e| plain(&e))?;
-            }
+            while self.next(&mut rows)?.is_some() {}
             return Ok((plan, 0));
         }
         let subject = RowSource { inputs, cost: Box::new(cost) };
-        let mut printer = printing.start(&schema, subject, io, args.reading.memory)?;
+        // Sorts and joins hold most of the memory.
+        let mut printer = printing.start(&schema, subject, io, args.reading.memory / 2)?;
+        let most = if printing.is_to_file() { u64::MAX } else { self.most_rows };
         let mut given = 0;
-        while let Some(batch) = self.runtime.block_on(rows.next()) {
-            let batch = plain_batch(&batch.map_err(|e| plain(&e))?, &schema)?;
+        while let Some(batch) = self.next(&mut rows)? {
+            let batch = plain_batch(&batch, &schema)?;
+            let room = usize::try_from(most.saturating_sub(given)).unwrap_or(usize::MAX);
             given += batch.num_rows() as u64;
-            printer.write(&batch)?;
+            printer.write(&batch.slice(0, batch.num_rows().min(room)))?;
+        }
+        if given > most {
+            writeln!(
+                io.stderr,
+                "note: {} of {} shown; .rows all shows all of them",
+                count(most),
+                plural(given, "row")
+            )?;
         }
         for note in printer.finish()? {
             writeln!(io.stderr, "note: {note}")?;

@@ -2,6 +2,7 @@
 
 use super::SqlSession;
 use super::complete::SqlHelper;
+use super::interrupt::Interrupts;
 use crate::args::SqlArgs;
 use crate::human::plural;
 use crate::{Io, Outcome, report};
@@ -23,10 +24,27 @@ Statements end with ; and may span several lines. Files in single quotes are tab
   .table NAME PATH      register a file, glob pattern, directory or URL as a table
   .timer on|off         print the time each statement takes
   .explain on|off       print what each statement reads
-  .quit                 exit (also Ctrl-D)
+  .rows N|all           how many rows of an answer are printed
+  .quit                 exit (also exit, quit, \\q and Ctrl-D)
 
-Tab completes keywords, tables, columns and files. Ctrl-C discards the current statement.
+Tab completes keywords, tables, columns and files. Ctrl-C discards what is typed, and stops a query
+that runs.
 ";
+
+/// Rows of an answer that are printed unless more are asked for.
+const ROWS: u64 = 100;
+
+/// Whether somebody wants to leave, in the words of other shells too.
+pub fn leaves(line: &str) -> bool {
+    let word = line.trim().trim_end_matches(';').trim_end();
+    ["exit", "quit", "\\q", ".exit", ".quit"].iter().any(|w| word.eq_ignore_ascii_case(w))
+}
+
+/// Whether somebody wants help.
+pub fn asks_for_help(line: &str) -> bool {
+    let word = line.trim().trim_end_matches(';').trim_end();
+    ["help", "\\?", "?"].iter().any(|w| word.eq_ignore_ascii_case(w))
+}
 
 pub fn run(session: &mut SqlSession, args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
     let config = Config::builder().auto_add_history(true).history_ignore_space(true).build();
@@ -40,6 +58,7 @@ pub fn run(session: &mut SqlSession, args: &SqlArgs, io: &mut Io) -> Result<Outc
     }
     writeln!(io.stdout, "colkit {}: end statements with ; and type .help for help", env!("CARGO_PKG_VERSION"))?;
     let mut settings = Settings { timer: true, explain: args.print.explain };
+    session.most_rows = ROWS;
     loop {
         io.flush()?;
         if let Some(words) = editor.helper_mut() {
@@ -54,7 +73,8 @@ pub fn run(session: &mut SqlSession, args: &SqlArgs, io: &mut Io) -> Result<Outc
         let line = line.trim();
         let outcome = match line.strip_prefix('.') {
             _ if line.is_empty() => continue,
-            Some("quit" | "exit") => break,
+            _ if leaves(line) => break,
+            _ if asks_for_help(line) => settings.command("help", session, io),
             Some(command) => settings.command(command, session, io),
             None => settings.statement(line, session, args, io),
         };
@@ -99,7 +119,10 @@ impl Settings {
             script: args.script.clone(),
             reading: args.reading.clone(),
         };
-        session.execute(text, &args, io)?;
+        session.interrupts = Interrupts::of_statement();
+        let done = session.execute(text, &args, io);
+        session.interrupts = Interrupts::none();
+        done?;
         if self.timer {
             writeln!(io.stderr, "{:.3} s", began.elapsed().as_secs_f64())?;
         }
@@ -127,6 +150,11 @@ impl Settings {
                 }
             }
             ["table", name, path] => session.register(name, path.trim_matches(['\'', '"', ';']), io)?,
+            ["rows", "all"] => session.most_rows = u64::MAX,
+            ["rows", number] => {
+                let wrong = || Error::request("bad_command", format!("expected a number or all, found {number:?}"));
+                session.most_rows = number.parse().map_err(|_| wrong())?;
+            }
             ["timer", value] => self.timer = switch(value)?,
             ["explain", value] => self.explain = switch(value)?,
             _ => {
