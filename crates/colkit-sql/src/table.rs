@@ -148,6 +148,8 @@ fn location(name: &str) -> Result<ListingTableUrl> {
     let is_folder = place.is_dir() || !pattern.is_empty();
     let url = if is_folder { Url::from_directory_path(&place) } else { Url::from_file_path(&place) };
     let url = url.map_err(|()| DataFusionError::Configuration(format!("{name} is no path")))?;
+    // Without the parts of it that lead back.
+    let url = Url::parse(url.as_str()).map_err(|e| DataFusionError::External(Box::new(e)))?;
     let url = ListingTableUrl::try_new(url, None)?;
     if pattern.is_empty() { Ok(url) } else { url.with_glob(&pattern.join("/")) }
 }

@@ -106,19 +106,18 @@ impl Input {
     #[cfg(feature = "fs")]
     fn listed(path: &Path) -> Result<Option<Vec<listing::Listed>>> {
         let named = |e: Error| e.file(path.display().to_string());
+        let hint = "names that begin with . or _ and empty files are left out";
         let (listed, nothing) = if path.is_dir() {
-            (listing::in_folder(path, &Registry::default()), "there are no files in this folder")
+            let nothing = Error::request("is_a_folder", "expected a file or a dataset, found a folder without files");
+            (listing::in_folder(path, &Registry::default()), nothing)
         } else {
             match Pattern::of(path) {
-                Some(pattern) => (listing::of_pattern(&pattern), "no file fits this pattern"),
+                Some(pattern) => (listing::of_pattern(&pattern), Error::io("not_found", "no file fits this pattern")),
                 None => return Ok(None),
             }
         };
         match listed.map_err(named)? {
-            listed if listed.is_empty() => {
-                let hint = "names that begin with . or _ and empty files are left out";
-                Err(named(Error::io("not_found", nothing).hint(hint)))
-            }
+            listed if listed.is_empty() => Err(named(nothing.hint(hint))),
             listed => Ok(Some(listed)),
         }
     }

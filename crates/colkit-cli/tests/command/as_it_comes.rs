@@ -96,7 +96,7 @@ fn quotes_are_found_or_told() {
     assert_eq!(folder.ok(&["cat", "none.csv", "--quote", "none"]).out, "id,t\n1,\"\"\"x\"\n2,\"y\"\"\"\n");
     folder.write("bar.csv", "id,t\n1,|x,y|\n");
     assert_eq!(folder.ok(&["cat", "bar.csv", "--quote", "|"]).out, "id,t\n1,\"x,y\"\n");
-    assert_eq!(folder.ok(&["cat", "single.csv", "--quote", "\"", "--columns", "#0", "--pad-short-rows"]).code, 0);
+    assert_eq!(error(&folder.run(&["cat", "--json", "single.csv", "--quote", "\""]))["code"], "csv_ragged");
     assert_eq!(
         error(&folder.run(&["cat", "bar.csv", "--json", "--quote", ",", "--delimiter", ","]))["code"],
         "bad_quote"

@@ -147,7 +147,7 @@ pub(crate) fn open(options: &OpenOptions, input: &Input, of: &[PartInput]) -> Re
     // Types may be given for these columns too, which are text anyway.
     let mut opening = options.clone();
     opening.filename = false;
-    opening.text.types.retain(|(name, _)| !keys.contains(name) && !(options.filename && name == FILENAME));
+    opening.text.types.retain(|(name, _)| !(keys.contains(name) || options.filename && name == FILENAME));
     let opening = Arc::new(opening);
     let mut parts = Parts::default();
     for (place, part) in of.iter().enumerate() {

@@ -31,6 +31,15 @@ pub(super) struct Inner {
     tables: Mutex<BTreeMap<usize, Arc<dyn Table>>>,
 }
 
+/// The columns of a projection.
+struct Divided {
+    /// Those that parts have, and the place of each in the projection.
+    places: Vec<usize>,
+    own: Vec<ColumnRef>,
+    /// The places of the others, and which of the part's values each has.
+    others: Vec<(usize, usize)>,
+}
+
 impl Inner {
     pub fn new(schema: SchemaRef, own: usize, mut parts: Parts, slots: Arc<Slots>) -> Self {
         let mut rows = 0u64;
@@ -105,7 +114,7 @@ impl Inner {
     }
 
     /// The columns of a projection that parts have, and the others, each with its place in the projection.
-    fn divided(&self, projection: &Projection) -> Result<(Vec<usize>, Vec<ColumnRef>, Vec<(usize, usize)>)> {
+    fn divided(&self, projection: &Projection) -> Result<Divided> {
         let (mut places, mut own, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (place, column) in projection.resolve(&self.schema)?.into_iter().enumerate() {
             match column.index.checked_sub(self.own) {
@@ -116,7 +125,7 @@ impl Inner {
                 Some(value) => others.push((place, value)),
             }
         }
-        Ok((places, own, others))
+        Ok(Divided { places, own, others })
     }
 
     /// What of a condition a part can be asked; `None` if none of its rows can match.
@@ -168,7 +177,7 @@ impl Inner {
             return Ok(());
         }
         let table = self.table(part, io).await?;
-        let (_, own, _) = self.divided(&scan.projection)?;
+        let Divided { own, .. } = self.divided(&scan.projection)?;
         let scan = Scan {
             projection: Projection::parts(own),
             predicate,
@@ -246,7 +255,7 @@ impl Table for SeveralTable {
 
     fn read(&self, scan: &Scan, rows: &Selection) -> Result<Vec<Lane>> {
         let inner = &self.0;
-        let (places, own, others) = inner.divided(&scan.projection)?;
+        let Divided { places, own, others } = inner.divided(&scan.projection)?;
         let parts = inner.by_part(rows);
         let mut lanes = Vec::new();
         if !others.is_empty() {
