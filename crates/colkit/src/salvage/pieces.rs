@@ -62,10 +62,10 @@ mod tests {
         let pieces = Pieces::new(source, &ranges, 2);
         assert_eq!(pieces.size(), 7);
         let expected = b"12678\0\0";
-        for from in 0..=7u64 {
+        for from in 0..=7 {
             for to in from..=7 {
-                let read = pieces.read(ByteRange::between(from, to)).unwrap();
-                assert_eq!(read, expected[from as usize..to as usize], "{from}..{to}");
+                let read = pieces.read(ByteRange::between(from as u64, to as u64)).unwrap();
+                assert_eq!(read, expected[from..to], "{from}..{to}");
             }
         }
         assert!(pieces.read(ByteRange::between(6, 8)).is_err());

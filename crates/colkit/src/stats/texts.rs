@@ -8,10 +8,13 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
 use std::collections::HashMap;
 
+/// The smallest and the largest value.
+type Bounds = (Box<[u8]>, Box<[u8]>);
+
 /// What is known about a column of text or bytes.
 pub(super) struct Texts {
     is_text: bool,
-    bounds: Option<(Box<[u8]>, Box<[u8]>)>,
+    bounds: Option<Bounds>,
     lengths: LengthCount,
     distinct: Distinct<Box<[u8]>>,
     sample: Sample<Box<[u8]>>,

@@ -189,7 +189,7 @@ fn estimates_are_as_close_as_they_say_and_the_same_every_time() {
 #[test]
 fn frequent_values_are_found_among_many() {
     let mut random = Random(8);
-    let value = |random: &mut Random| if random.below(4) == 0 { 42 } else { random.next() as i64 };
+    let value = |random: &mut Random| if random.below(4) == 0 { 42 } else { random.next().cast_signed() };
     let column: ArrayRef = Arc::new((0..200_000).map(|_| Some(value(&mut random))).collect::<Int64Array>());
     let batch = RecordBatch::try_from_iter([("n", column)]).unwrap();
     let top = stats(&batch, 2).remove(0).top.unwrap();
