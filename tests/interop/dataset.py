@@ -1,9 +1,10 @@
-"""Random histories of Lance datasets, made by the installed pylance and read by colkit at every version.
+"""Random histories of Lance datasets, made by the installed pylance, by colkit and by both in turns, and read by both.
 
-    python tests/interop/dataset.py target/debug/colkit [--histories 8] [--seed 1]
+    python tests/interop/dataset.py target/debug/colkit [--histories 8] [--rounds 12] [--seed 1]
 
 Each history creates a dataset and then appends, deletes, updates, merges, adds, drops, renames and casts columns, compacts,
-restores and tags it. For every version, the table, the row ids and rows by number must be those that pylance gives.
+restores and tags it. For every version, the table, the row ids and rows by number must be those that pylance gives, and
+pylance must find each newest version valid. At the end, writers of both append to one dataset at once.
 """
 
 import argparse
@@ -41,11 +42,16 @@ def plain(column):
 class History:
     """A dataset and what is done to it."""
 
-    def __init__(self, seed, folder):
+    def __init__(self, seed, folder, program):
         self.r = random.Random(seed)
-        self.path = str(folder / f"history-{seed}.lance")
+        self.path = str(folder / f"{type(self).__name__}-{seed}.lance")
+        self.folder = folder
+        self.program = program
         self.next_id = 0
         self.steps = []
+        self.create()
+
+    def create(self):
         options = {"data_storage_version": self.r.choice(["2.0", "2.1", "2.2"]), "max_rows_per_file": 40}
         if self.r.random() < 0.4:
             options["enable_stable_row_ids"] = True
@@ -124,16 +130,126 @@ class History:
     def tag(self):
         self.dataset.tags.create(f"tag{len(self.steps)}", self.dataset.version)
 
+    def actions(self):
+        return [self.append, self.append, self.delete, self.delete, self.update, self.merge_insert, self.add_columns,
+                self.add_nulls, self.drop, self.drop_nested, self.rename, self.cast, self.compact, self.restore, self.tag]
+
     def step(self):
-        actions = [self.append, self.append, self.delete, self.delete, self.update, self.merge_insert, self.add_columns,
-                   self.add_nulls, self.drop, self.drop_nested, self.rename, self.cast, self.compact, self.restore, self.tag]
-        action = self.r.choice(actions)
+        action = self.r.choice(self.actions())
         try:
             action()
             self.steps.append(action.__name__)
         except Exception as error:  # What this release cannot do, or not with these columns, is not done.
             self.steps.append(f"({action.__name__}: {type(error).__name__})")
         self.dataset = lance.dataset(self.path)
+        self.dataset.validate()
+
+
+class Mixed(History):
+    """A dataset to which both write, in turns."""
+
+    def create(self):
+        if self.r.random() < 0.4:
+            return super().create()
+        version = self.r.choice(["2.0", "2.1", "2.2"])
+        self.options = {"made by": "colkit", "data_storage_version": version}
+        self.colkit("convert", self.saved(self.rows(self.r.randint(30, 150))), self.path + "/",
+                    "--lance-version", version, "--rows-per-file", 40)
+        self.dataset = lance.dataset(self.path)
+
+    def actions(self):
+        ours = [self.our_append, self.our_append, self.our_delete, self.our_delete, self.our_compact, self.our_tag,
+                self.our_restore, self.our_overwrite]
+        return super().actions() + ours + ours
+
+    def saved(self, rows):
+        """The rows as a file."""
+        path = self.folder / f"{self.next_id}.arrow"
+        with pa.ipc.new_file(str(path), rows.schema) as writer:
+            writer.write_table(rows)
+        return path
+
+    def colkit(self, *arguments):
+        return colkit(self.program, *arguments)
+
+    def ids(self):
+        return plain(lance.dataset(self.path).to_table(columns=["id"])["id"])
+
+    def expect(self, ids, what):
+        found = self.ids()
+        if found != ids:
+            sys.exit(f"{what}: {len(found)} rows, expected {len(ids)}: {self.path}, {self.options}: {self.steps}")
+
+    def our_append(self):
+        new = self.rows(self.r.randint(1, 60))
+        new = new.select([name for name in new.schema.names if name in self.names()])
+        if any(field.type != self.dataset.schema.field(field.name).type for field in new.schema):
+            raise ValueError("the types are others by now")
+        before = self.ids()
+        self.colkit("convert", self.saved(new), self.path, "--append", "--rows-per-file", 40)
+        self.expect(before + plain(new["id"]), "append")
+
+    def our_delete(self):
+        start = self.r.randint(0, self.next_id)
+        end = start + self.r.randint(1, 40)
+        before = self.ids()
+        self.colkit("delete", self.path, "--where", f"id >= {start} and id < {end}")
+        self.expect([i for i in before if not start <= i < end], "delete")
+
+    def our_compact(self):
+        before = self.ids()
+        self.colkit("compact", self.path, "--rows-per-file", self.r.choice([30, 100, 1000]))
+        if sorted(self.ids()) != sorted(before):
+            sys.exit(f"compact: {self.path}, {self.options}: {self.steps}")
+
+    def our_tag(self):
+        self.colkit("tag", self.path, f"ours{len(self.steps)}")
+
+    def our_restore(self):
+        version = self.r.choice([v["version"] for v in self.dataset.versions()])
+        expected = plain(lance.dataset(self.path, version=version).to_table(columns=["id"])["id"])
+        self.colkit("restore", self.path, version)
+        self.expect(expected, "restore")
+
+    def our_overwrite(self):
+        new = self.rows(self.r.randint(1, 60))
+        self.colkit("convert", self.saved(new), self.path, "--overwrite")
+        self.expect(plain(new["id"]), "overwrite")
+
+
+APPENDER = """
+import lance, pyarrow as pa, sys
+for i in range(int(sys.argv[2])):
+    lance.write_dataset(pa.table({"id": pa.array([3000 + i], pa.int64())}), sys.argv[1], mode="append")
+"""
+
+
+def at_once(program, folder, each):
+    """Three writers of ours and one of pylance append at once; returns how many versions there are then."""
+    path = folder / "at-once.lance"
+    lance.write_dataset(pa.table({"id": pa.array([-1], pa.int64())}), str(path))
+    others = subprocess.Popen([sys.executable, "-c", APPENDER, str(path), str(each)])
+    lines = []
+    for writer in range(3):
+        for i in range(each):
+            (folder / f"w{writer}-{i}.csv").write_text(f"id\n{writer * 1000 + i}\n")
+        files = " ".join(f"w{writer}-{i}.csv" for i in range(each))
+        loop = f"for f in {files}; do {program} convert $f {path} --append || exit 1; done"
+        lines.append(subprocess.Popen(["bash", "-c", loop], cwd=folder, stderr=subprocess.PIPE))
+    for process in lines:
+        _, err = process.communicate()
+        if process.returncode != 0:
+            sys.exit(f"a writer failed: {err.decode()}")
+    if others.wait() != 0:
+        sys.exit("pylance failed")
+    expected = sorted([-1] + [writer * 1000 + i for writer in range(4) for i in range(each)])
+    dataset = lance.dataset(str(path))
+    dataset.validate()
+    if sorted(plain(dataset.to_table()["id"])) != expected:
+        sys.exit(f"rows were lost or doubled: {sorted(plain(dataset.to_table()['id']))}")
+    if sorted(plain(table(colkit(program, "cat", path, "--as", "arrow"))["id"])) != expected:
+        sys.exit("colkit reads other rows")
+    return len(dataset.versions())
 
 
 def check(program, history):
@@ -179,18 +295,24 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("colkit")
     parser.add_argument("--histories", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    program = str(pathlib.Path(arguments.colkit).resolve())
     total, done = 0, collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(arguments.seed, arguments.seed + arguments.histories):
-            history = History(seed, pathlib.Path(folder))
-            for _ in range(12):
-                history.step()
-            total += check(arguments.colkit, history)
-            done.update(step for step in history.steps if not step.startswith("("))
+        folder = pathlib.Path(folder)
+        for kind in (History, Mixed):
+            for seed in range(arguments.seed, arguments.seed + arguments.histories):
+                history = kind(seed, folder, program)
+                for _ in range(arguments.rounds):
+                    history.step()
+                total += check(program, history)
+                done.update(step for step in history.steps if not step.startswith("("))
+        written = at_once(program, folder, 6)
     told = ", ".join(f"{name} {count}" for name, count in sorted(done.items()))
-    print(f"pylance {lance.__version__}: {arguments.histories} histories, {total} versions read alike ({told})")
+    print(f"pylance {lance.__version__}: {2 * arguments.histories} histories, {total} versions read alike ({told}); "
+          f"{written} versions by four writers at once")
 
 
 if __name__ == "__main__":

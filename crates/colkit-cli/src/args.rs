@@ -6,6 +6,7 @@ use std::path::PathBuf;
 mod check;
 mod convert;
 mod dataset;
+mod dataset_write;
 mod files;
 mod grep;
 mod lance;
@@ -20,6 +21,7 @@ mod stats;
 pub use check::{DiffArgs, InspectArgs, SchemaArgs, VerifyArgs};
 pub use convert::{CompressionArg, ConvertArgs, FitArgs, NullsArg, TypesArg};
 pub use dataset::{BasePathArgs, DatasetArgs, RowIdArgs, VersionsArgs};
+pub use dataset_write::{CleanupArgs, CompactArgs, DatasetWriteArgs, DeleteArgs, RestoreArgs, TagArgs};
 pub use files::FilesArgs;
 pub use grep::GrepArgs;
 pub use lance::LanceArgs;
@@ -138,6 +140,8 @@ names in `backticks`. JSON cannot represent NaN or infinity; both are printed as
   colkit convert trades.csv trades.parquet --select 'sym as symbol, price::decimal(12, 2), -note'
   colkit convert trades.csv trades.lance --prefer size
   colkit convert trades.csv trades.lance --lance-version 2.0 --bloom sym,account --page-size 1M
+  colkit convert trades.csv trades.lance/
+  colkit convert more.csv trades.lance/ --append
 
 Conversion never loses data silently: if the output format cannot store something, the command fails
 and names the option that allows it. The output file appears only once it is complete. An existing
@@ -166,12 +170,28 @@ are reported as warnings.")]
   colkit diff --columns sym,price old.gppcol new.gppcol
   colkit diff trips.lance --at 3 --at 7
 
+Two versions of a dataset whose rows keep their ids are compared by these.
 Types must match exactly; text formats such as CSV are parsed as the types of the other file.
 Floating-point values are compared bit by bit: NaN equals NaN, and 0.0 differs from -0.0.")]
     Diff(DiffArgs),
     /// List the versions of a Lance dataset
     #[command(after_help = dataset::VERSIONS_HELP)]
     Versions(VersionsArgs),
+    /// Delete rows of a Lance dataset, as a new version of it
+    #[command(after_help = dataset_write::DELETE_HELP)]
+    Delete(DeleteArgs),
+    /// List, create, move or delete tags of a Lance dataset
+    #[command(after_help = dataset_write::TAG_HELP)]
+    Tag(TagArgs),
+    /// Make an earlier version of a Lance dataset the newest
+    #[command(after_help = dataset_write::RESTORE_HELP)]
+    Restore(RestoreArgs),
+    /// Join small fragments of a Lance dataset and drop deleted rows from its files
+    #[command(after_help = dataset_write::COMPACT_HELP)]
+    Compact(CompactArgs),
+    /// Remove old versions of a Lance dataset, and files that no other version needs
+    #[command(after_help = dataset_write::CLEANUP_HELP)]
+    Cleanup(CleanupArgs),
     /// List the supported formats
     #[command(after_help = "Examples:
   colkit formats
@@ -217,6 +237,11 @@ impl Verb {
             Verb::Salvage(a) => a.script.json,
             Verb::Diff(a) => a.script.json,
             Verb::Versions(a) => a.script.json,
+            Verb::Delete(a) => a.script.json,
+            Verb::Tag(a) => a.script.json,
+            Verb::Restore(a) => a.script.json,
+            Verb::Compact(a) => a.script.json,
+            Verb::Cleanup(a) => a.script.json,
             Verb::Formats(a) => a.script.json,
             Verb::Tour(a) => a.script.json,
             Verb::Completions(_) | Verb::Man(_) => false,
@@ -243,7 +268,10 @@ impl Verb {
             Verb::Verify(a) => Some(a.reading.memory),
             Verb::Salvage(a) => Some(a.reading.memory),
             Verb::Diff(a) => Some(a.reading.memory),
-            Verb::Versions(_) | Verb::Formats(_) | Verb::Tour(_) | Verb::Completions(_) | Verb::Man(_) => None,
+            Verb::Delete(a) => Some(a.reading.memory),
+            Verb::Compact(a) => Some(a.reading.memory),
+            Verb::Versions(_) | Verb::Tag(_) | Verb::Restore(_) | Verb::Cleanup(_) => None,
+            Verb::Formats(_) | Verb::Tour(_) | Verb::Completions(_) | Verb::Man(_) => None,
         }
     }
 }

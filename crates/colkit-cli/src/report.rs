@@ -67,6 +67,10 @@ fn flag(setting: Setting) -> &'static str {
         Setting::Lance22 => "--lance-version 2.2",
         Setting::Timeout => "--timeout",
         Setting::SpillFolder => "--spill-dir",
+        Setting::Append => "--append",
+        Setting::OverwriteDataset => "--overwrite",
+        Setting::UnsafeCommit => "--unsafe-commit",
+        Setting::DropIndices => "--drop-indices",
     }
 }
 

@@ -19,6 +19,9 @@ mod command {
     mod confined;
     mod converts;
     mod cookbook;
+    mod dataset_others;
+    mod dataset_stores;
+    mod dataset_writes;
     mod datasets;
     mod dialects;
     mod ends;

@@ -52,11 +52,19 @@ pub enum Setting {
     Timeout,
     /// The folder for what does not fit into memory.
     SpillFolder,
+    /// Rows may be added to a dataset.
+    Append,
+    /// The rows of a dataset may be replaced, as a new version of it.
+    OverwriteDataset,
+    /// A dataset may be written to where two writers at once would not notice one another.
+    UnsafeCommit,
+    /// Indices of a dataset may be given up.
+    DropIndices,
 }
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Setting; 21] = [
+    pub const ALL: [Setting; 25] = [
         Setting::Memory,
         Setting::Columns,
         Setting::ColumnLimit,
@@ -78,6 +86,10 @@ impl Setting {
         Setting::Lance22,
         Setting::Timeout,
         Setting::SpillFolder,
+        Setting::Append,
+        Setting::OverwriteDataset,
+        Setting::UnsafeCommit,
+        Setting::DropIndices,
     ];
 
     /// The hint that this setting does something that would help: `Setting::Memory.does("allows more")`.
@@ -109,6 +121,10 @@ impl Setting {
             Setting::Lance22 => "Lance version 2.2",
             Setting::Timeout => "a longer timeout",
             Setting::SpillFolder => "the option `spill_folder`",
+            Setting::Append => "`DatasetMode::Append`",
+            Setting::OverwriteDataset => "`DatasetMode::Overwrite`",
+            Setting::UnsafeCommit => "the option `unsafe_commit`",
+            Setting::DropIndices => "the option `drop_indices`",
         }
     }
 }

@@ -13,6 +13,7 @@
 )]
 
 mod conditions;
+mod dataset_faults;
 mod datasets;
 mod extensions;
 mod golden;

@@ -3,10 +3,11 @@
 use crate::counted::{Counted, StoreCount};
 use crate::failed;
 use crate::timeout::{TimeLimit, TimedStore};
-use colkit_core::{Error, Result};
+use bytes::Bytes;
+use colkit_core::{Error, Result, Setting};
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{ObjectMeta, ObjectStore, parse_url_opts};
+use object_store::{ObjectMeta, ObjectStore, PutMode, PutOptions, parse_url_opts};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,6 +81,45 @@ impl Location {
         let listed = crate::wait(self.store.list_with_delimiter(Some(&self.path)))?;
         let listed = listed.map_err(|e| failed(self.url.as_str(), e))?;
         Ok(listed.objects.iter().filter_map(|object| object.location.filename().map(ToOwned::to_owned)).collect())
+    }
+}
+
+/// Whole objects, as datasets need them.
+impl Location {
+    /// Puts an object where none is; `false` if one is there. A store that cannot do that is an error.
+    pub fn put_new(&self, bytes: Bytes) -> Result<bool> {
+        let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+        match crate::wait(self.store.put_opts(&self.path, bytes.into(), options))? {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => Ok(false),
+            Err(e @ (object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. })) => {
+                let what = "the store cannot keep an object from being replaced";
+                Err(Error::unsupported("no_exclusive_create", what)
+                    .file(self.url.as_str())
+                    .hint(Setting::UnsafeCommit.does("writes all the same: nobody else must write at the same time"))
+                    .caused_by(e))
+            }
+            Err(e) => Err(failed(self.url.as_str(), e)),
+        }
+    }
+
+    /// Removes the object. One that is not there is no error.
+    pub fn remove(&self) -> Result<()> {
+        match crate::wait(object_store::ObjectStoreExt::delete(self.store.as_ref(), &self.path))? {
+            Err(object_store::Error::NotFound { .. }) | Ok(()) => Ok(()),
+            Err(e) => Err(failed(self.url.as_str(), e)),
+        }
+    }
+
+    /// All objects below it, with their names there.
+    pub fn below(&self) -> Result<Vec<(String, ObjectMeta)>> {
+        let listed = crate::wait(self.store.list(Some(&self.path)).try_collect::<Vec<_>>())?;
+        let listed = listed.map_err(|e| failed(self.url.as_str(), e))?;
+        let named = |meta: ObjectMeta| {
+            let parts: Vec<String> = meta.location.prefix_match(&self.path)?.map(|p| p.as_ref().to_owned()).collect();
+            Some((parts.join("/"), meta))
+        };
+        Ok(listed.into_iter().filter_map(named).collect())
     }
 }
 

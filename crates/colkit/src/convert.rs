@@ -39,12 +39,12 @@ pub fn convert(from: impl AsRef<std::path::Path>, to: impl AsRef<std::path::Path
 #[derive(Clone, Default)]
 #[must_use = "nothing is converted until it is written"]
 pub struct Conversion {
-    inputs: Vec<Input>,
-    open: OpenOptions,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) open: OpenOptions,
     columns: Option<Vec<ColumnName>>,
     select: Option<String>,
     filters: Vec<Filter>,
-    create: CreateOptions,
+    pub(crate) create: CreateOptions,
 }
 
 /// What a conversion did.
@@ -230,18 +230,19 @@ impl Prepared {
         if rows == 0 {
             return Err(Error::request("bad_rows", "parts of 0 rows"));
         }
-        let mut parts = Parts {
-            prepared: &self,
-            next,
-            rows,
-            current: None,
-            summary: ConversionSummary {
-                columns: self.schema.fields().len(),
-                input_bytes: self.file.stored_bytes(),
-                notes: self.notes.clone(),
-                ..ConversionSummary::default()
-            },
-        };
+        let mut parts = Parts { prepared: &self, next, rows, current: None, summary: self.summary() };
+        self.each_batch(&mut |batch| parts.write(batch))?;
+        if parts.summary.files == 0 && parts.current.is_none() {
+            parts.start()?;
+        }
+        parts.finish()?;
+        Ok(parts.summary)
+    }
+}
+
+impl Prepared {
+    /// Reads everything, batch by batch.
+    pub(crate) fn each_batch(&self, take: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
         let mut row = 0;
         for batch in self.file.read(&self.scan)? {
             let mut batch = batch?;
@@ -251,13 +252,24 @@ impl Prepared {
                 batch = self.file.named(selected.apply(&batch, first))?;
             }
             let columns = to_types(batch.columns(), &self.schema)?;
-            parts.write(&batch_of(&self.schema, columns, batch.num_rows())?)?;
+            take(&batch_of(&self.schema, columns, batch.num_rows())?)?;
         }
-        if parts.summary.files == 0 && parts.current.is_none() {
-            parts.start()?;
+        Ok(())
+    }
+
+    /// What is known before anything is written.
+    pub(crate) fn summary(&self) -> ConversionSummary {
+        ConversionSummary {
+            columns: self.schema.fields().len(),
+            input_bytes: self.file.stored_bytes(),
+            notes: self.notes.clone(),
+            ..ConversionSummary::default()
         }
-        parts.finish()?;
-        Ok(parts.summary)
+    }
+
+    /// How it is written.
+    pub(crate) fn write_options(&self) -> &WriteOptions {
+        &self.write
     }
 }
 

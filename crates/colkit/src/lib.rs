@@ -149,7 +149,11 @@ pub use convert::convert;
 pub use convert::{Conversion, ConversionSummary, NextSink, Prepared};
 pub use create::CreateOptions;
 #[cfg(all(feature = "fs", feature = "lance"))]
-pub use dataset::{DatasetVersion, versions};
+pub use dataset::{
+    Cleanup, CompactOptions, CompactSummary, DatasetMode, DatasetSummary, DatasetVersion, DatasetWriteOptions,
+    DeleteSummary, Removable, Tag, cleanup, compact, delete_rows, remove_tag, restore, set_tag, tags, versions,
+    write_dataset,
+};
 pub use diff::{ByKey, CellDifference, DiffOptions, Difference, Key, diff};
 #[cfg(all(feature = "text", feature = "fs"))]
 pub use encoding::TextEncoding;

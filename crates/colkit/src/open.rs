@@ -34,6 +34,8 @@ pub struct OpenOptions {
     pub(crate) threads: usize,
     /// Whether there is a column with the name of the file that a row is from.
     pub(crate) filename: bool,
+    /// Where files of datasets were and are, for objects.
+    pub(crate) moved: Vec<(String, String)>,
 }
 
 impl Default for OpenOptions {
@@ -45,6 +47,7 @@ impl Default for OpenOptions {
             read: ReadOptions::default(),
             threads: available_threads(),
             filename: false,
+            moved: Vec::new(),
         }
     }
 }
@@ -106,6 +109,13 @@ impl OpenOptions {
     /// Uses this many threads for scans.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
+        self
+    }
+
+    /// For datasets that are opened by the manifest of a version, as in SQL: folders that were moved since they were written,
+    /// where each was and where it is. [`DatasetOptions`](crate::DatasetOptions) says it for others.
+    pub fn with_moved(mut self, moved: Vec<(String, String)>) -> Self {
+        self.moved = moved;
         self
     }
 

@@ -56,7 +56,7 @@ impl OpenOptions {
         let root = dataset_root(&object.location);
         let bytes = match &root {
             Some(root) => {
-                read.objects = Objects::inside(root.to_string());
+                read.objects = Objects::inside_moved(root.to_string(), self.moved.clone());
                 bytes.with_objects(read.objects.clone(), root.clone())
             }
             None => bytes,

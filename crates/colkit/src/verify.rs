@@ -89,6 +89,7 @@ pub fn verify(input: &Input, options: &OpenOptions, memory: u64) -> Verdict {
     let own = file.verify();
     check_layout(&mut verdict, &file);
     check_names(&mut verdict, &file);
+    check_strays(&mut verdict, input);
     check_values(&mut verdict, &file, memory);
     match own {
         Ok(verified) => {
@@ -140,6 +141,19 @@ fn check_names(verdict: &mut Verdict, file: &OpenFile) {
         }
     }
 }
+
+/// Names files of a dataset that none of its versions needs.
+#[cfg(all(feature = "fs", feature = "lance"))]
+fn check_strays(verdict: &mut Verdict, input: &Input) {
+    let Some(manifest) = input.place().filter(|_| input.objects().are_there()) else { return };
+    match crate::dataset::strays(manifest) {
+        Ok(strays) => verdict.findings.extend(strays),
+        Err(error) => verdict.add_error(error),
+    }
+}
+
+#[cfg(not(all(feature = "fs", feature = "lance")))]
+fn check_strays(_: &mut Verdict, _: &Input) {}
 
 fn check_values(verdict: &mut Verdict, file: &OpenFile, memory: u64) {
     let all = read(file, 0..file.schema().fields().len(), memory);

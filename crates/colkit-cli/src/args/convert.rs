@@ -1,6 +1,8 @@
 //! `convert`.
 
-use super::{ColumnArgs, DatasetArgs, ForceArgs, LanceArgs, ReadingArgs, RowIdArgs, ScriptArgs, SelectArgs};
+use super::{
+    ColumnArgs, DatasetArgs, DatasetWriteArgs, ForceArgs, LanceArgs, ReadingArgs, RowIdArgs, ScriptArgs, SelectArgs,
+};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -10,7 +12,7 @@ pub struct ConvertArgs {
     /// Input files, quoted patterns ('part-*.csv') or folders
     #[arg(required = true, num_args = 1.., value_name = "IN")]
     pub inputs: Vec<PathBuf>,
-    /// Output file, or - for stdout
+    /// Output file, a Lance dataset with / at the end, or - for stdout
     #[arg(required = true, value_name = "OUT")]
     pub output: PathBuf,
     /// Output format [default: from the extension of OUT]
@@ -43,6 +45,8 @@ pub struct ConvertArgs {
     pub split_rows: Option<std::num::NonZeroU64>,
     #[command(flatten)]
     pub lance: LanceArgs,
+    #[command(flatten)]
+    pub writing: DatasetWriteArgs,
     #[command(flatten)]
     pub force: ForceArgs,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! Arguments of `sql`.
 
-use super::{PrintArgs, ReadingArgs, ScriptArgs};
+use super::{BasePathArgs, PrintArgs, ReadingArgs, ScriptArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -40,6 +40,8 @@ pub struct SqlArgs {
     pub force: bool,
     #[command(flatten)]
     pub script: ScriptArgs,
+    #[command(flatten)]
+    pub places: BasePathArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
 }

@@ -19,6 +19,9 @@ use std::time::Instant;
 
 pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
+    if let Some(dataset) = super::convert_dataset::options(args)? {
+        return super::convert_dataset::run(args, &dataset, io);
+    }
     let path = (!is_stream(&args.output)).then_some(args.output.as_path());
     let output = path.map_or("standard output".into(), |p| p.display().to_string());
     let open_options = args.reading.open_options()?.with_row_ids(args.ids.with_row_id).with_filename(args.filename);
@@ -146,7 +149,7 @@ pub(crate) fn compressed(target: Arc<dyn Format>, codec: Option<CompressionArg>)
     }
 }
 
-fn create_options(args: &ConvertArgs) -> CreateOptions {
+pub(super) fn create_options(args: &ConvertArgs) -> CreateOptions {
     let write = WriteOptions {
         level: args.level,
         memory: args.reading.memory,

@@ -5,7 +5,7 @@ use crate::human::{count, plural};
 use crate::progress::Progress;
 use crate::request::inputs;
 use crate::{Io, Outcome};
-use colkit::{ByKey, CellDifference, ColumnName, DiffOptions, Difference, Input, Key, Result};
+use colkit::{ByKey, CellDifference, ColumnName, DiffOptions, Difference, Input, Key, OpenFile, OpenOptions, Result};
 use serde_json::json;
 use std::io::Write;
 
@@ -27,6 +27,14 @@ pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
         DiffOptions::new().with_rows(args.limit.max(1)).with_cells(args.show).with_memory(args.reading.memory);
     options.columns = args.columns.names()?;
     options.key = args.key.as_deref().map(ColumnName::parse_list).transpose()?;
+    let mut open = open;
+    if args.right.is_none() && options.key.is_none() && options.columns.is_none() {
+        let by_id = open.clone().with_row_ids(true);
+        if let Some(columns) = columns_with_ids(left, right, &by_id)? {
+            (open, options.columns) = (by_id, Some(columns));
+            options.key = Some(vec![ROW_ID.into()]);
+        }
+    }
     let total = inputs.iter().map(Input::size).sum();
     let progress = Progress::watch(io, "comparing", &inputs, total);
     let difference = colkit::diff(left, right, &open, &options)?;
@@ -43,6 +51,25 @@ pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
         print_text(left, right, &difference, io)?;
     }
     Ok(if equal { Outcome::Success } else { Outcome::Failure })
+}
+
+/// The column of row ids.
+const ROW_ID: &str = "_rowid";
+
+/// All columns of two versions of a dataset, with row ids, if rows keep theirs and the columns are the same.
+fn columns_with_ids(left: &Input, right: &Input, open: &OpenOptions) -> Result<Option<Vec<ColumnName>>> {
+    if !left.objects().are_there() || !right.objects().are_there() {
+        return Ok(None);
+    }
+    let (left, right) = (open.open_input(left)?, open.open_input(right)?);
+    let is_stable =
+        |file: &OpenFile| file.properties().iter().any(|(name, value)| *name == "row ids" && value == "stable");
+    if !is_stable(&left) || !is_stable(&right) || left.schema().fields() != right.schema().fields() {
+        return Ok(None);
+    }
+    let schema = left.schema();
+    let places = schema.fields().iter().enumerate().filter(|(_, field)| field.name() != "_rowaddr");
+    Ok(Some(places.map(|(place, _)| place.into()).collect()))
 }
 
 fn print_text(left: &Input, right: &Input, difference: &Difference, io: &mut Io) -> Result<()> {

@@ -2,9 +2,13 @@
 
 mod bundle;
 pub mod cat;
+pub mod cleanup;
+pub mod compact;
 pub mod completions;
 pub mod convert;
+mod convert_dataset;
 pub mod count;
+pub mod delete;
 pub mod diff;
 pub mod formats;
 pub mod grep;
@@ -17,6 +21,7 @@ pub mod schema;
 #[cfg(feature = "sql")]
 pub mod sql;
 pub mod stats;
+pub mod tag;
 pub mod take;
 pub mod tour;
 pub mod unpack;

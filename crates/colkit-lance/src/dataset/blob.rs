@@ -24,10 +24,14 @@ use std::collections::HashSet;
 const NAME: &str = "lance.blob.v2";
 const NAME_KEY: &str = "ARROW:extension:name";
 
+/// Whether a field is a column of such blobs.
+pub(super) fn is_of_places(field: &Field) -> bool {
+    field.extension_name == NAME || field.metadata.get(NAME_KEY).is_some_and(|name| name == NAME)
+}
+
 /// Makes columns of bytes of all blob columns in the schema, and says which fields these are.
 pub(super) fn as_bytes(fields: &mut Vec<Field>) -> Result<HashSet<i32>> {
-    let is_blob = |f: &Field| f.extension_name == NAME || f.metadata.get(NAME_KEY).is_some_and(|name| name == NAME);
-    let blobs: HashSet<i32> = fields.iter().filter(|f| is_blob(f)).map(|f| f.id).collect();
+    let blobs: HashSet<i32> = fields.iter().filter(|f| is_of_places(f)).map(|f| f.id).collect();
     if blobs.is_empty() {
         return Ok(blobs);
     }

@@ -6,9 +6,14 @@
 
 use crate::bytes_at::{slice_at, u32_at};
 use crate::codec::zstd;
-use arrow::ipc::{Block, CompressionType, Schema, Type, root_as_footer, root_as_message};
+use arrow::array::UInt32Array;
+use arrow::datatypes::{DataType, Field, Schema};
+use arrow::ipc::writer::FileWriter;
+use arrow::ipc::{Block, CompressionType, Schema as IpcSchema, Type, root_as_footer, root_as_message};
+use arrow::record_batch::RecordBatch;
 use colkit_core::{Error, Limits, Result};
 use std::io::Read;
+use std::sync::Arc;
 
 const MAGIC: &[u8] = b"ARROW1";
 
@@ -36,7 +41,16 @@ pub(super) fn parse(bytes: &[u8], rows: u64) -> Result<Vec<u32>> {
     }
 }
 
-fn check_schema(schema: Option<Schema<'_>>) -> Result<()> {
+/// A file with these values.
+pub(super) fn write(values: Vec<u32>) -> Result<Vec<u8>> {
+    let schema = Arc::new(Schema::new(vec![Field::new("row_id", DataType::UInt32, false)]));
+    let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(UInt32Array::from(values))])?;
+    let mut writer = FileWriter::try_new(Vec::new(), &schema)?;
+    writer.write(&batch)?;
+    Ok(writer.into_inner()?)
+}
+
+fn check_schema(schema: Option<IpcSchema<'_>>) -> Result<()> {
     let fields = schema.and_then(|s| s.fields()).filter(|fields| fields.len() == 1);
     let field = fields.map(|fields| fields.get(0));
     let is_row_id = field.is_some_and(|field| {

@@ -235,7 +235,7 @@ impl Deletions {
 }
 
 /// Where a file is, relative to the dataset or, through a base path, as a whole path.
-fn place(manifest: &messages::Manifest, base: Option<u32>, folder: &str, name: &str) -> Result<String> {
+pub(super) fn place(manifest: &messages::Manifest, base: Option<u32>, folder: &str, name: &str) -> Result<String> {
     let Some(id) = base else { return Ok(format!("{folder}/{name}")) };
     let base = manifest.base_paths.iter().find(|base| base.id == id).ok_or_else(|| {
         Error::corrupt("bad_dataset", format!("{name} is in the base path {id}, which the manifest does not have"))

@@ -23,8 +23,8 @@ use std::collections::HashSet;
 /// Bytes of the trailer.
 const TRAILER: u64 = 16;
 
-/// What is read of a manifest at first: nearly always that is all of it.
-const FIRST_READ: u64 = 64 << 10;
+/// What is read of a manifest at first: nearly always that is all of it, also of tables with 10,000 fragments.
+const FIRST_READ: u64 = 4 << 20;
 
 /// A version of a dataset.
 pub(crate) struct Manifest {
@@ -36,9 +36,13 @@ pub(crate) struct Manifest {
 
 /// Reads the manifest of a file of `size` bytes.
 pub(crate) async fn read(io: &Io, size: u64, options: &ReadOptions) -> Result<Manifest> {
-    let message = message(io, size, options).await?;
+    checked(message(io, size, options).await?, &options.limits)
+}
+
+/// What a manifest says, once it is clear that it can be read and does not contradict itself.
+pub(super) fn checked(message: messages::Manifest, limits: &Limits) -> Result<Manifest> {
     check_flags(message.reader_feature_flags)?;
-    let fields = schema(&message, &options.limits)?;
+    let fields = schema(&message, limits)?;
     for fragment in &message.fragments {
         check_fragment(fragment).map_err(|e| e.part(format!("fragment {}", fragment.id)))?;
     }
@@ -52,15 +56,38 @@ pub(crate) async fn message(io: &Io, size: u64, options: &ReadOptions) -> Result
     messages::Manifest::decode(bytes).map_err(|e| bad_metadata("the manifest", e).at(place.start()))
 }
 
+/// The message of a manifest that is in memory, file and all.
+pub(super) fn in_file(file: &Bytes, limits: &Limits) -> Result<Bytes> {
+    let size = file.len() as u64;
+    check_size(size)?;
+    let position = position(slice_at(file, file.len().saturating_sub(16), 16)?, size, limits)?;
+    let from = usize::try_from(position).unwrap_or(usize::MAX).min(file.len());
+    whole(&file.slice(from..), position, size)
+}
+
 /// Where the message is, and the message.
 async fn find(io: &Io, size: u64, limits: &Limits) -> Result<(ByteRange, Bytes)> {
+    check_size(size)?;
+    let start = size.saturating_sub(FIRST_READ);
+    let tail = io.read_one(ByteRange::between(start, size)).await?;
+    let position = position(slice_at(&tail, tail.len().saturating_sub(16), 16)?, size, limits)?;
+    let bytes = match position.checked_sub(start) {
+        Some(from) => tail.slice(usize::try_from(from).unwrap_or(usize::MAX).min(tail.len())..),
+        None => io.read_one(ByteRange::between(position, size)).await?,
+    };
+    Ok((ByteRange::between(position + 4, size - TRAILER), whole(&bytes, position, size)?))
+}
+
+fn check_size(size: u64) -> Result<()> {
     if size < TRAILER + 4 {
         let what = format!("a manifest has at least 20 bytes, this has {size}");
         return Err(Error::corrupt("truncated", what).at(0).part("manifest"));
     }
-    let start = size.saturating_sub(FIRST_READ);
-    let tail = io.read_one(ByteRange::between(start, size)).await?;
-    let trailer = slice_at(&tail, tail.len().saturating_sub(16), 16)?;
+    Ok(())
+}
+
+/// Where the trailer says that the message is.
+fn position(trailer: &[u8], size: u64, limits: &Limits) -> Result<u64> {
     if trailer.get(12..) != Some(MAGIC) {
         let found = trailer.get(12..).unwrap_or_default();
         return Err(Error::corrupt("bad_magic", format!("expected \"LANC\" as the last bytes, found {found:02x?}"))
@@ -69,22 +96,25 @@ async fn find(io: &Io, size: u64, limits: &Limits) -> Result<(ByteRange, Bytes)>
             .hint("the manifest may be cut off"));
     }
     let position = u64_at(trailer, 0)?;
-    let Some(room) = size.checked_sub(TRAILER + 4).and_then(|end| end.checked_sub(position)) else {
+    let room = size.checked_sub(TRAILER + 4).and_then(|end| end.checked_sub(position));
+    let Some(room) = room else {
         let what = format!("the manifest is said to begin at byte {} of {size}", position.cast_signed());
         return Err(Error::corrupt("block_out_of_range", what).at(size - TRAILER).part("manifest"));
     };
     Limits::check_memory("the manifest", room.saturating_mul(4), limits.memory)?;
-    let bytes = match position.checked_sub(start) {
-        Some(from) => tail.slice(usize::try_from(from).unwrap_or(usize::MAX).min(tail.len())..),
-        None => io.read_one(ByteRange::between(position, size)).await?,
-    };
-    let length = u64::from(u32_at(&bytes, 0)?);
+    Ok(position)
+}
+
+/// The message, of the bytes from its length to the end of the file.
+fn whole(bytes: &Bytes, position: u64, size: u64) -> Result<Bytes> {
+    let length = u64::from(u32_at(bytes, 0)?);
+    let room = size.saturating_sub(TRAILER + 4).saturating_sub(position);
     if length != room {
         let what = format!("a message of {length} bytes where there are {room}");
         return Err(Error::corrupt("block_out_of_range", what).at(position).part("manifest"));
     }
     let end = bytes.len().saturating_sub(16);
-    Ok((ByteRange::between(position + 4, size - TRAILER), bytes.slice(4.min(end)..end)))
+    Ok(bytes.slice(4.min(end)..end))
 }
 
 /// Features that change what data files mean, or that only indices have.

@@ -20,6 +20,9 @@ pub struct Manifest {
     /// Arrow's schema metadata.
     #[prost(btree_map = "string, bytes", tag = "5")]
     pub schema_metadata: BTreeMap<String, Bytes>,
+    /// Where in the file the indices are.
+    #[prost(uint64, optional, tag = "6")]
+    pub index_section: Option<u64>,
     /// When it was committed.
     #[prost(message, optional, tag = "7")]
     pub timestamp: Option<Timestamp>,
@@ -29,6 +32,9 @@ pub struct Manifest {
     /// What a writer must know about.
     #[prost(uint64, tag = "10")]
     pub writer_feature_flags: u64,
+    /// The highest number that a fragment had so far.
+    #[prost(uint32, optional, tag = "11")]
+    pub max_fragment_id: Option<u32>,
     /// The name of the transaction's file.
     #[prost(string, tag = "12")]
     pub transaction_file: String,
@@ -106,6 +112,12 @@ pub struct DataFragment {
     /// A [`RowIdSequence`].
     #[prost(bytes = "bytes", optional, tag = "5")]
     pub row_ids: Option<Bytes>,
+    /// When each row was last changed, as a [`VersionSequence`].
+    #[prost(bytes = "bytes", optional, tag = "7")]
+    pub updated_at: Option<Bytes>,
+    /// When each row was added, as a [`VersionSequence`].
+    #[prost(bytes = "bytes", optional, tag = "9")]
+    pub created_at: Option<Bytes>,
     /// Row ids in a file of their own. No release writes that.
     #[prost(message, optional, tag = "6")]
     pub external_row_ids: Option<Anything>,
@@ -187,6 +199,25 @@ pub struct RowIdSequence {
     /// One after another.
     #[prost(message, repeated, tag = "1")]
     pub segments: Vec<U64Segment>,
+}
+
+/// The versions of the rows of a fragment, deleted rows included.
+#[derive(Clone, PartialEq, Message)]
+pub struct VersionSequence {
+    /// One after another.
+    #[prost(message, repeated, tag = "1")]
+    pub runs: Vec<VersionRun>,
+}
+
+/// Rows of one version.
+#[derive(Clone, PartialEq, Message)]
+pub struct VersionRun {
+    /// As many rows as there are numbers in it; which ones says nothing.
+    #[prost(message, optional, tag = "1")]
+    pub span: Option<U64Segment>,
+    /// The version.
+    #[prost(uint64, tag = "2")]
+    pub version: u64,
 }
 
 /// Some numbers.

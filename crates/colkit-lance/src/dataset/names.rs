@@ -53,6 +53,21 @@ pub fn versions<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Result<Vec
     Ok(found)
 }
 
+/// The name of the manifest of a version: of the newer kind, unless the dataset has others.
+pub fn file_name(version: u64, others: &[VersionName]) -> String {
+    match others.first().and_then(|other| version_of(&other.name)) {
+        Some((_, false)) => format!("{version}.manifest"),
+        _ => format!("{:020}.manifest", u64::MAX - version),
+    }
+}
+
+/// Whether a tag may have this name.
+pub fn is_reference(name: &str) -> bool {
+    let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let ends = name.starts_with('.') || name.ends_with('.') || name.ends_with(".lock");
+    !name.is_empty() && name.chars().all(known) && !ends && !name.contains("..")
+}
+
 /// Whether `name` is that of a manifest.
 pub fn is_manifest(name: &str) -> bool {
     version_of(name).is_some()
@@ -82,6 +97,20 @@ mod tests {
         assert_eq!(numbers(&["99999999999999999999.manifest", "+1.manifest", ".manifest"]), [0; 0]);
         let mixed = versions(["1.manifest", "18446744073709551613.manifest"]).unwrap_err();
         assert_eq!(mixed.code(), "bad_dataset");
+    }
+
+    #[test]
+    fn new_manifests_are_named_like_the_others() {
+        assert_eq!(file_name(2, &[]), "18446744073709551613.manifest");
+        assert_eq!(file_name(11, &versions(["10.manifest"]).unwrap()), "11.manifest");
+        let newer = versions(["18446744073709551614.manifest"]).unwrap();
+        assert_eq!(versions([file_name(2, &newer)]).unwrap()[0].version, 2);
+    }
+
+    #[test]
+    fn names_of_tags() {
+        assert!(["v1", "2026-11-17", "a.b_c"].iter().all(|name| is_reference(name)));
+        assert!(!["", ".a", "a.", "a..b", "a/b", "a.lock", "a b"].iter().any(|name| is_reference(name)));
     }
 
     #[test]

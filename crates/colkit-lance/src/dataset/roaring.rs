@@ -110,6 +110,38 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<u32>> {
     Ok(values)
 }
 
+/// A bitmap of these values, which ascend.
+pub(super) fn write(values: &[u32]) -> Vec<u8> {
+    let containers: Vec<&[u32]> = values.chunk_by(|a, b| a >> 16 == b >> 16).collect();
+    let mut bytes = WITHOUT_RUNS.to_le_bytes().to_vec();
+    bytes.extend(u32::try_from(containers.len()).unwrap_or(u32::MAX).to_le_bytes());
+    let low = |value: u32| u16::try_from(value & 0xFFFF).unwrap_or(u16::MAX);
+    for container in &containers {
+        let key = container.first().map_or(0, |first| low(first >> 16));
+        bytes.extend(key.to_le_bytes());
+        bytes.extend(u16::try_from(container.len().saturating_sub(1)).unwrap_or(u16::MAX).to_le_bytes());
+    }
+    let mut at = bytes.len() + 4 * containers.len();
+    for container in &containers {
+        bytes.extend(u32::try_from(at).unwrap_or(u32::MAX).to_le_bytes());
+        at += if container.len() <= MOST_IN_ARRAY { container.len() * 2 } else { BITMAP_BYTES };
+    }
+    for container in containers {
+        if container.len() <= MOST_IN_ARRAY {
+            container.iter().for_each(|value| bytes.extend(low(*value).to_le_bytes()));
+            continue;
+        }
+        let mut bits = vec![0u8; BITMAP_BYTES];
+        for value in container.iter().map(|value| low(*value)) {
+            if let Some(byte) = bits.get_mut(usize::from(value / 8)) {
+                *byte |= 1 << (value % 8);
+            }
+        }
+        bytes.extend(bits);
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +157,16 @@ mod tests {
         let mut bitmap = b"\x3a\x30\0\0\x01\0\0\0\0\0\xff\x7f\x10\0\0\0".to_vec();
         bitmap.extend([0x55; 8192]);
         assert_eq!(parse(&bitmap).unwrap(), (0..65536).step_by(2).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for values in [vec![0], vec![5, 9, 2 << 16 | 7, u32::MAX], (0..90_000).step_by(2).collect::<Vec<u32>>()] {
+            assert_eq!(parse(&write(&values)).unwrap(), values);
+        }
+        assert!(
+            write(&(0..12_000).step_by(2).collect::<Vec<u32>>()).starts_with(b"\x3a\x30\0\0\x01\0\0\0\0\0\x6f\x17")
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(crate) fn parse(bytes: Bytes, rows: u64, limits: &Limits) -> Result<Vec<u64>
 }
 
 /// How many ids a segment has.
-fn length(segment: &Segment) -> Result<u64> {
+pub(super) fn length(segment: &Segment) -> Result<u64> {
     let between =
         |start: u64, end: u64| end.checked_sub(start).ok_or_else(|| bad("a range that ends before it begins"));
     match segment {

@@ -296,7 +296,7 @@ fn map_type(name: &str, entries: &FieldRef) -> Result<DataType> {
     }
 }
 
-fn number(node: &mut Node, version: Version, next: &mut usize) {
+pub(crate) fn number(node: &mut Node, version: Version, next: &mut usize) {
     let has_column = match version {
         Version::V2_0 => true,
         Version::V2_1 | Version::V2_2 | Version::V2_3 => match node.kind {

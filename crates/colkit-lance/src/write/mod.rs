@@ -100,7 +100,7 @@ impl LanceWriter {
         options: &WriteOptions,
         writing: &LanceWriteOptions,
     ) -> Result<Self> {
-        let version = writing.version();
+        let version = writing.file_version();
         let mut notes = Vec::new();
         let mut stored = schema::storable(&schema, version, options.types, &mut notes)?;
         // Of the file that the schema may have come from.

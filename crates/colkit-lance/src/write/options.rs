@@ -77,7 +77,7 @@ impl LanceWriteOptions {
     }
 
     /// The version that files get.
-    pub(crate) fn version(&self) -> Version {
+    pub fn file_version(&self) -> Version {
         self.version.unwrap_or(match self.prefer {
             Prefer::Size => Version::V2_2,
             Prefer::Balance | Prefer::Speed | Prefer::RandomAccess => Version::V2_1,

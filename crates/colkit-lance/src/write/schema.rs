@@ -28,7 +28,7 @@ pub(crate) fn stores(data_type: &DataType) -> bool {
 }
 
 /// The schema with every type replaced by one that the file has, and notes on what was replaced.
-pub(super) fn storable(schema: &Schema, version: Version, types: Types, notes: &mut Vec<String>) -> Result<Schema> {
+pub(crate) fn storable(schema: &Schema, version: Version, types: Types, notes: &mut Vec<String>) -> Result<Schema> {
     let mut fields = Vec::with_capacity(schema.fields().len());
     for (number, field) in schema.fields().iter().enumerate() {
         let part = |e: Error| e.part(format!("column {number} {:?}", field.name()));
@@ -254,7 +254,7 @@ fn byte_map(map: &HashMap<String, String>) -> std::collections::BTreeMap<String,
     map.iter().map(|(k, v)| (k.clone(), Bytes::copy_from_slice(v.as_bytes()))).collect()
 }
 
-fn list_fields(field: &Field, parent_id: i32, fields: &mut Vec<FieldMessage>) -> Result<()> {
+pub(crate) fn list_fields(field: &Field, parent_id: i32, fields: &mut Vec<FieldMessage>) -> Result<()> {
     let id = i32::try_from(fields.len()).map_err(|_| Error::limit("fields of a file", fields.len(), i32::MAX))?;
     let (logical_type, children): (String, Vec<&FieldRef>) = match field.data_type() {
         DataType::Struct(members) => ("struct".into(), members.iter().collect()),

@@ -124,7 +124,7 @@ impl SqlSession {
         let stores = Stores::shared().separate();
         let spill = spill_folder(args.spill_dir.as_deref())?;
         let mut options = SessionOptions::new()
-            .with_open_options(args.reading.open_options()?)
+            .with_open_options(args.reading.open_options()?.with_moved(places(&args.places.moved)))
             .with_memory(query_memory(args.reading.memory))
             .with_stores(stores.clone());
         let reading = args.reading.clone();
@@ -460,4 +460,10 @@ impl SqlSession {
         let table = self.runtime.block_on(self.context.table_provider(file_name(name)));
         Ok(table.map_err(|e| plain(&e))?.schema())
     }
+}
+
+/// Where files were and are. Stores know no `..`, so paths are made plain.
+fn places(moved: &[(String, String)]) -> Vec<(String, String)> {
+    let plain = |path: &String| std::fs::canonicalize(path).map_or(path.clone(), |p| p.display().to_string());
+    moved.iter().map(|(old, new)| (old.clone(), plain(new))).collect()
 }

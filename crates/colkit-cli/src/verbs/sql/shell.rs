@@ -110,6 +110,7 @@ impl Settings {
         let mut print = args.print.clone();
         print.explain = self.explain;
         let args = SqlArgs {
+            places: args.places.clone(),
             query: None,
             file: None,
             tables: Vec::new(),

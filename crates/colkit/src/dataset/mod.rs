@@ -3,94 +3,40 @@
 //! A dataset is read through the manifest of one version: the newest, or the one that is asked for by its number, by a tag, by
 //! a branch or by a time. Formats do no I/O, so folders are listed here.
 
+mod cleanup;
+mod commit;
+mod compact;
+mod data_files;
+mod delete;
+mod fit;
+mod folder;
+mod options;
+mod random;
+mod restore;
+mod stray;
+mod tags;
+mod write;
+
 use crate::place::Place;
-use bytes::Bytes;
 #[cfg(feature = "object-store")]
 use colkit_core::Class;
 use colkit_core::drive::blocking;
-use colkit_core::{ByteRange, Error, FileSource, FolderSource, Objects, Result, Source};
-use colkit_lance::dataset::{self, Reference, VERSIONS, VersionName, VersionSummary};
+use colkit_core::{Error, FolderSource, Limits, Objects, Result, Source};
+use colkit_lance::dataset::{self, Base, Reference, VERSIONS, VersionName, VersionSummary};
 #[cfg(feature = "object-store")]
-use colkit_store::{Location, ObjectSource, Stores};
-use std::path::{Path, PathBuf};
+use colkit_store::{Location, Stores};
+use folder::Folder;
+use std::path::Path;
 use std::sync::Arc;
 
-/// A folder of files or objects.
-#[derive(Clone)]
-pub(crate) enum Folder {
-    Local(PathBuf),
-    #[cfg(feature = "object-store")]
-    Store(Location),
-}
-
-/// Small files, such as tags, have less than this.
-const SMALL: u64 = 1 << 20;
-
-impl Folder {
-    /// What messages call it.
-    fn name(&self) -> String {
-        match self {
-            Folder::Local(path) => path.display().to_string(),
-            #[cfg(feature = "object-store")]
-            Folder::Store(location) => location.url.to_string(),
-        }
-    }
-
-    fn inside(&self, name: &str) -> Result<Folder> {
-        Ok(match self {
-            Folder::Local(path) => Folder::Local(path.join(name)),
-            #[cfg(feature = "object-store")]
-            Folder::Store(location) => Folder::Store(location.inside(name)?),
-        })
-    }
-
-    /// The names of what is in it; none if there is no such folder.
-    fn names(&self) -> Result<Vec<String>> {
-        match self {
-            Folder::Local(path) => {
-                let entries = match std::fs::read_dir(path) {
-                    Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-                        return Ok(Vec::new());
-                    }
-                    entries => entries.map_err(|e| Error::from(e).file(self.name()))?,
-                };
-                let mut names = Vec::new();
-                for entry in entries {
-                    names.extend(entry.map_err(|e| Error::from(e).file(self.name()))?.file_name().into_string());
-                }
-                Ok(names)
-            }
-            #[cfg(feature = "object-store")]
-            Folder::Store(location) => location.names(),
-        }
-    }
-
-    fn source(&self, name: &str) -> Result<Arc<dyn Source>> {
-        Ok(match self {
-            Folder::Local(path) => Arc::new(FileSource::open(path.join(name))?),
-            #[cfg(feature = "object-store")]
-            Folder::Store(location) => Arc::new(ObjectSource::open(&location.inside(name)?)?),
-        })
-    }
-
-    /// A small file, if there is one of this name.
-    fn small_file(&self, name: &str) -> Result<Option<Bytes>> {
-        match self.source(name) {
-            Ok(file) => Ok(Some(file.read(ByteRange::between(0, file.size().min(SMALL)))?)),
-            Err(error) if error.code() == "not_found" => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// A file in it with the objects beside that.
-    fn open(&self, name: &str, objects: Objects) -> Result<Arc<dyn Source>> {
-        Ok(match self {
-            Folder::Local(path) => Arc::new(FolderSource::open(&path.join(name), path, objects)?),
-            #[cfg(feature = "object-store")]
-            Folder::Store(location) => Arc::new(ObjectSource::open_with(location, name, objects)?),
-        })
-    }
-}
+pub use cleanup::{Cleanup, Removable, cleanup};
+pub use compact::{CompactOptions, CompactSummary, compact};
+pub use delete::{DeleteSummary, delete_rows};
+pub use options::{DatasetMode, DatasetWriteOptions};
+pub use restore::restore;
+pub(crate) use stray::strays;
+pub use tags::{Tag, remove_tag, set_tag, tags};
+pub use write::{DatasetSummary, write_dataset};
 
 /// A version of a dataset that has been found.
 pub(crate) struct Found {
@@ -113,6 +59,35 @@ impl Versions {
         let names = folder.inside(VERSIONS)?.names()?;
         let known = dataset::versions(&names).map_err(|e| e.file(folder.name()))?;
         Ok((!known.is_empty()).then_some(Versions { folder, known }))
+    }
+
+    /// The versions of the dataset at a path or URL.
+    pub fn at(path: &Path) -> Result<Self> {
+        Versions::of(Folder::at(path)?)?.ok_or_else(|| {
+            Error::request("no_such_version", "this is not a dataset: it has no manifests in a folder _versions")
+                .file(path.display().to_string())
+        })
+    }
+
+    /// The newest version, to make the next one of.
+    pub fn newest_base(&self, limits: &Limits) -> Result<Base> {
+        let newest = self.known.last().ok_or_else(|| Error::internal("a dataset without versions"))?;
+        self.base(newest, limits)
+    }
+
+    /// A version, to make the next one of.
+    pub fn base(&self, version: &VersionName, limits: &Limits) -> Result<Base> {
+        let manifest = format!("{VERSIONS}/{}", version.name);
+        let named = |e: Error| match e.code() {
+            "not_found" => gone(version.version).file(self.folder.name()),
+            _ => e.file(format!("{}/{manifest}", self.folder.name())),
+        };
+        let base = self.folder.whole(&manifest, limits).and_then(|bytes| Base::parse(&bytes, limits)).map_err(named)?;
+        if base.version() != version.version {
+            let what = format!("the manifest is of version {}, its name says {}", base.version(), version.version);
+            return Err(named(Error::corrupt("bad_dataset", what)));
+        }
+        Ok(base)
     }
 
     /// The version that is asked for, or the newest.
@@ -288,16 +263,7 @@ pub struct DatasetVersion {
 /// The versions of the dataset at a path or URL, the oldest first.
 pub fn versions(path: impl AsRef<Path>) -> Result<Vec<DatasetVersion>> {
     let path = path.as_ref();
-    let folder = match Place::of(path)? {
-        #[cfg(feature = "object-store")]
-        Place::Object(location) => Folder::Store(location),
-        Place::File(path) => Folder::Local(path.into_owned()),
-    };
-    let not_one = || {
-        Error::request("no_such_version", "this is not a dataset: it has no manifests in a folder _versions")
-            .file(path.display().to_string())
-    };
-    let versions = Versions::of(folder)?.ok_or_else(not_one)?;
+    let versions = Versions::at(path)?;
     let tags = versions.references("_refs/tags", "version")?;
     let branches = versions.references("_refs/branches", "parentVersion")?;
     let named = |names: &[(String, u64)], version: u64| -> Vec<String> {
