@@ -54,6 +54,10 @@ vectors() {
     gppcol | cff | colfile) find crates/colkit-plain/tests/data -name "*.$1" -size -40k ;;
     at1 | at1_restore) find crates/colkit-at1/tests/data -name '*.at1' -size -40k ;;
     lance) find crates/colkit-lance/tests/data -name '*.lance' -type f -size -40k ;;
+    lance_dataset)
+        find crates/colkit-lance/tests/data/datasets -type f -size -40k \
+            \( -name '*.manifest' -o -name '*.txn' -o -path '*/_deletions/*' \)
+        ;;
     csv) find crates/colkit-interop/tests/data/csv -name '*.csv' -size -40k ;;
     at1_pack) find crates/colkit-at1/tests/data -name '*.orig' -type f -size -8k ;;
     esac

@@ -1,6 +1,6 @@
 //! What the fuzz targets share: asking everything of a file (`read`), and taking files apart, changing a piece and putting
 //! them together again so that lengths and checksums are right and the change reaches the decoders behind them (`change`,
-//! `plain`, `at1`, `lance`).
+//! `plain`, `at1`, `lance`, `dataset`).
 //!
 //! A target fails if anything panics, reads or writes beyond its memory, takes more than `-rss_limit_mb` or `-timeout`, or
 //! breaks a law: arrays must be valid, the byte map must cover the file, single rows must be those of a scan.
@@ -8,6 +8,7 @@
 pub mod at1;
 pub mod batch;
 pub mod change;
+pub mod dataset;
 pub mod lance;
 pub mod plain;
 pub mod protobuf;
