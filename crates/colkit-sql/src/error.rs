@@ -73,8 +73,6 @@ fn without_syntax_tree(text: &str) -> String {
     let before = text.get(..dump).unwrap_or_default();
     let end = before.find(['{', '(']).unwrap_or(before.len());
     let said = before.get(..end).unwrap_or_default();
-    // The name of the first node.
-    let said = said.rsplit_once(' ').map_or(said, |(said, _)| said);
     format!("{} is not supported here", said.trim_end_matches([':', ' ']))
 }
 
@@ -158,7 +156,7 @@ mod tests {
     fn syntax_trees_are_not_shown() {
         let text =
             "Unsupported ast node Pivot { table: Table { name: ObjectName([Identifier(Ident { value: \"t\" })]) }";
-        assert_eq!(without_syntax_tree(text), "Unsupported ast node is not supported here");
+        assert_eq!(without_syntax_tree(text), "Unsupported ast node Pivot is not supported here");
         assert_eq!(without_syntax_tree("all is well"), "all is well");
     }
 

@@ -68,7 +68,7 @@ impl VisitorMut for Samples {
         };
         let refused = |what: &str| ControlFlow::Break(format!("{what} is not supported"));
         if clause.seed.is_some() {
-            return refused("a seed of TABLESAMPLE (colkit sample --seed has one)");
+            return refused("a seed of TABLESAMPLE");
         }
         if clause.bucket.is_some() || clause.offset.is_some() {
             return refused("TABLESAMPLE by buckets or with an offset");

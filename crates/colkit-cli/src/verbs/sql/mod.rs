@@ -91,18 +91,13 @@ struct SqlSession {
     runtime: Runtime,
 }
 
-/// A new directory in `--spill-dir`, or else in the system's for temporary files. The next process removes what a killed
-/// one left.
+/// A new directory in `--spill-dir`. Ctrl-C removes it, and the next process what a killed one left.
 fn spill_folder(requested: Option<&Path>) -> Result<Option<FolderSink>> {
     let create = |folder: &Path| {
         FolderSink::create(&folder.join("spill"))
             .map_err(|e| Error::from(e).file(folder.display().to_string()).part("folder to spill to"))
     };
-    let folder = match requested {
-        Some(folder) => Some(create(folder)?),
-        // Most queries do without.
-        None => create(&std::env::temp_dir()).ok(),
-    };
+    let folder = requested.map(create).transpose()?;
     if let Some(folder) = &folder {
         interrupt::remove_at_end(folder.path());
     }
