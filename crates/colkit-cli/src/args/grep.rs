@@ -6,7 +6,7 @@ use clap::Args;
 pub const GREP_HELP: &str = "\
 Examples:
   colkit grep BTC trades.lance
-  colkit grep -i '^(btc|eth)' trades.csv.gz --in sym --columns price,quantity
+  colkit grep -i '^btc' trades.csv.gz --in sym --columns price,quantity
   colkit grep -F '10.0.0.1' access.log.at1 -n
   colkit grep -c -v '2024-' events.parquet --in day
 
