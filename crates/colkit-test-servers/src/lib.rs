@@ -62,7 +62,7 @@ impl Server {
         let files = FileSystem::new(folder).map_err(|e| std::io::Error::other(format!("{e:?}")))?;
         let mut service = S3ServiceBuilder::new(files);
         service.set_auth(SimpleAuth::from_single(CREDENTIALS.0, CREDENTIALS.1));
-        Self::start(Router::new().fallback(s3).with_state(service.build()))
+        Self::start(Router::new().fallback(s3).with_state((service.build(), Arc::default())))
     }
 
     fn start(router: Router) -> Result<Self> {
@@ -95,7 +95,15 @@ impl Server {
     }
 }
 
-async fn s3(State(service): State<S3Service>, request: Request) -> Response {
+/// The service behind this looks whether an object is there, and then writes it. Stores do both at once, so objects that must
+/// not replace others are put one after another.
+type OneByOne = Arc<tokio::sync::Mutex<()>>;
+
+async fn s3(State((service, one_by_one)): State<(S3Service, OneByOne)>, request: Request) -> Response {
+    let _turn = match request.headers().contains_key(header::IF_NONE_MATCH) {
+        true => Some(one_by_one.lock().await),
+        false => None,
+    };
     match service.call(request.map(s3s::Body::http_body_unsync)).await {
         Ok(response) => response.map(Body::new),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error:?}")).into_response(),

@@ -200,7 +200,7 @@ mod tests {
             assert_eq!(more.count(), vector.count() + 1);
         }
         assert!(DeletionVector::new(None, &[0, 1], 2, &limits).unwrap().is_none(), "nothing is left");
-        assert_eq!(DeletionVector::new(None, &[2], 2, &limits).unwrap_err().code(), "internal");
+        assert_eq!(DeletionVector::new(None, &[2], 2, &limits).unwrap_err().code(), "internal_error");
     }
 
     /// Whatever happens to a file, rows are right or there is an error.
