@@ -268,6 +268,7 @@ impl Prepared {
     }
 
     /// How it is written.
+    #[cfg(all(feature = "fs", feature = "lance"))]
     pub(crate) fn write_options(&self) -> &WriteOptions {
         &self.write
     }

@@ -30,6 +30,7 @@ pub struct Input {
     /// The encoding that the text was in.
     encoding: Option<&'static str>,
     /// Whether what was made of the file's bytes lies with that of others.
+    #[cfg(feature = "fs")]
     kept: bool,
     /// The files, if they are several.
     parts: Option<Arc<[PartInput]>>,
@@ -280,7 +281,17 @@ impl Input {
     pub fn source(name: impl Into<String>, source: Arc<dyn Source>) -> Self {
         let head = Head { inner: Counting::new(source), first: Mutex::default() };
         let (objects, head) = (Objects::default(), Arc::new(head));
-        Input { name: name.into(), place: None, objects, head, stored: None, encoding: None, kept: false, parts: None }
+        Input {
+            name: name.into(),
+            place: None,
+            objects,
+            head,
+            stored: None,
+            encoding: None,
+            #[cfg(feature = "fs")]
+            kept: false,
+            parts: None,
+        }
     }
 
     /// The same, with its bytes from here.

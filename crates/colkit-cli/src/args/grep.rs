@@ -32,7 +32,7 @@ pub struct GrepArgs {
     /// Print only the number of rows
     #[arg(long, short, conflicts_with_all = ["files_with_matches", "number"])]
     pub count: bool,
-    /// Print only the file's name, if there is a row
+    /// Print only the names of the files in which there is a row
     #[arg(long, short = 'l', conflicts_with = "number")]
     pub files_with_matches: bool,
     /// Print each row's zero-based number, in a first column named row

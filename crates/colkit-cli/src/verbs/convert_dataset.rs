@@ -47,12 +47,13 @@ pub fn options(args: &ConvertArgs) -> Result<Option<DatasetWriteOptions>> {
 
 pub fn run(args: &ConvertArgs, options: &DatasetWriteOptions, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
-    let open_options = args.reading.open_options()?.with_row_ids(args.ids.with_row_id);
+    let open_options = args.reading.open_options()?.with_row_ids(args.ids.with_row_id).with_filename(args.filename);
     let columns = args.columns.names()?;
     let inputs = inputs(args.inputs.iter().map(|file| (file, &args.dataset)), io)?;
     inputs.iter().try_for_each(|input| args.ids.check(input))?;
     let conversion = Conversion::new(inputs.clone()).open_options(open_options).create_options(create_options(args));
     let conversion = columns.into_iter().fold(conversion, Conversion::columns);
+    let conversion = args.select.select.iter().fold(conversion, Conversion::select);
     let conversion = args.condition.iter().fold(conversion, Conversion::filter);
     let total = inputs.iter().map(Input::size).sum();
     let progress = Progress::watch(io, "converting", &inputs, total);

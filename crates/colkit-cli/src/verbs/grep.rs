@@ -1,8 +1,8 @@
 //! `grep`: prints rows in which the text of a cell matches.
 
-use crate::args::{ColumnArgs, GrepArgs};
+use crate::args::{ColumnArgs, FilesArgs, GrepArgs};
 use crate::progress::Progress;
-use crate::request::Opened;
+use crate::request::{Opened, each_file};
 use crate::rows::RowSource;
 use crate::verbs::cat::explain_read;
 use crate::{Io, Outcome};
@@ -19,11 +19,14 @@ use std::sync::Arc;
 pub fn run(args: &GrepArgs, io: &mut Io) -> Result<Outcome> {
     let pattern = pattern(args)?;
     let searched = ColumnArgs { columns: args.within.clone() }.names()?;
+    if args.files_with_matches {
+        return name_files(args, &pattern, searched, io);
+    }
     let Opened { file, columns, printing } = args.common.open(io)?;
     let searched = searched.or_else(|| columns.clone());
     let scan = file.scan().memory(args.common.reading.memory);
     let scan = args.condition.iter().fold(scan, ScanBuilder::filter);
-    if args.count || args.files_with_matches {
+    if args.count {
         return tell(args, &file, matching(scan.columns(0..1usize), &pattern, searched), io);
     }
     let mut found = if args.number {
@@ -82,6 +85,24 @@ fn matching<'a>(
         None => scan.matching(pattern.clone()),
         Some(columns) => scan.matching_in(pattern.clone(), columns),
     }
+}
+
+/// Prints the names of the files in which there is a row, each searched on its own.
+fn name_files(args: &GrepArgs, pattern: &Pattern, searched: Option<Vec<ColumnName>>, io: &mut Io) -> Result<Outcome> {
+    let common = &args.common;
+    let searched = searched.map_or_else(|| common.columns.names(), |searched| Ok(Some(searched)))?;
+    let mut outcome = Outcome::Failure;
+    for (name, listed) in each_file(&common.files.files) {
+        listed?;
+        let one = FilesArgs { files: vec![name], filename: common.files.filename };
+        let file = common.reading.open(&one, &common.dataset, common.ids, common.script.json, io)?;
+        let scan = file.scan().memory(common.reading.memory).columns(0..1usize);
+        let scan = args.condition.iter().fold(scan, ScanBuilder::filter);
+        if tell(args, &file, matching(scan, pattern, searched.clone()), io)? == Outcome::Success {
+            outcome = Outcome::Success;
+        }
+    }
+    Ok(outcome)
 }
 
 /// Tells how many rows there are, or only whether there is one.

@@ -31,8 +31,9 @@ pub fn run(args: &TagArgs, io: &mut Io) -> Result<Outcome> {
 fn list(args: &TagArgs, io: &mut Io) -> Result<Outcome> {
     let tags = colkit::tags(&args.dataset)?;
     if args.script.json {
+        let dataset = args.dataset.display().to_string();
         for tag in &tags {
-            writeln!(io.stdout, "{}", json!({"tag": tag.name, "version": tag.version}))?;
+            writeln!(io.stdout, "{}", json!({"dataset": dataset, "tag": tag.name, "version": tag.version}))?;
         }
         return Ok(Outcome::Success);
     }

@@ -64,6 +64,13 @@ fn create_append_overwrite() {
 }
 
 #[test]
+fn columns_are_selected_as_for_files() {
+    let folder = Folder::with_trades();
+    folder.ok(&["convert", "trades.csv", "t.lance/", "--select", "filename as source, sym", "--filename"]);
+    assert!(folder.ok(&["head", "-n", "1", "t.lance", "--as", "csv"]).out.starts_with("source,sym\ntrades.csv,"));
+}
+
+#[test]
 fn what_does_not_fit_is_refused_and_leaves_nothing() {
     let folder = Folder::with_trades();
     folder.ok(&["convert", "trades.csv", "t.lance/"]);
@@ -154,6 +161,14 @@ fn tags_name_versions() {
         assert_eq!(error(&folder.run(&[arguments, &["--json"]].concat()))["code"], code, "{arguments:?}");
     }
     assert!(folder.ok(&["tag", "t.lance"]).out.contains("first"));
+}
+
+#[test]
+fn a_number_is_no_tag() {
+    let folder = Folder::with_trades();
+    folder.ok(&["convert", "trades.csv", "t.lance/"]);
+    let said = folder.run(&["tag", "t.lance", "9", "1", "--json"]);
+    assert_eq!((said.code, error(&said)["code"].as_str()), (2, Some("bad_reference")));
 }
 
 #[test]

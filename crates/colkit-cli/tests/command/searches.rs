@@ -25,6 +25,9 @@ fn rows_with_a_matching_cell_are_printed() {
     );
     assert_eq!(found(&["-c", "BTC", "trades.csv"]), "2\n");
     assert_eq!(found(&["-l", "BTC", "trades.csv"]), "trades.csv\n");
+    folder.write("other.csv", "sym\nADA\n");
+    folder.write("third.csv", "sym\nBTC\n");
+    assert_eq!(found(&["-l", "BTC", "trades.csv", "other.csv", "third.csv"]), "trades.csv\nthird.csv\n");
 }
 
 #[test]

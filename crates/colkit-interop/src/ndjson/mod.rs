@@ -92,7 +92,11 @@ pub(crate) fn looks_like_objects(head: &[u8], tail: &[u8]) -> bool {
     let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     let mut marks = text.iter().filter(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
     let first = marks.next();
-    let opened = if first == Some(&b'[') { marks.next() } else { first };
+    let is_array = first == Some(&b'[');
+    let opened = if is_array { marks.next() } else { first };
+    if is_array && opened == Some(&b']') {
+        return marks.next().is_none();
+    }
     opened == Some(&b'{') && matches!(marks.next(), Some(b'"' | b'}'))
 }
 
@@ -105,7 +109,7 @@ mod tests {
         assert!(looks_like_objects(b"{\"a\":1}\n", b"}\n"));
         assert!(looks_like_objects(b"\xEF\xBB\xBF\n { \"a\": 1}\n", b"}\n"));
         assert!(looks_like_objects(b"{}\n", b"{}\n"));
-        assert!(looks_like_objects(b"[\n  {\n    \"a\": 1}]", b"]"));
+        assert!(looks_like_objects(b"[\n  {\n    \"a\": 1}]", b"]") && looks_like_objects(b"[ ]\n", b"]\n"));
         assert!(!looks_like_objects(b"{\"a\":1}\n", b""), "formats with a magic are asked first");
         for other in [&b"a,b\n"[..], b"[1,2]", b"[a],b\n", b"{a},b\n", b"\"{\",b", b""] {
             assert!(!looks_like_objects(other, b"x"));

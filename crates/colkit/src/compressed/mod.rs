@@ -131,7 +131,7 @@ pub(crate) fn decompressed_prefix(
     _: &dyn Source,
     compression: Compression,
     _: &Limits,
-) -> Result<(Bytes, Option<colkit_core::Error>)> {
+) -> Result<(Bytes, Option<Error>)> {
     Err(compression.not_built())
 }
 

@@ -131,6 +131,7 @@ impl Folder {
 
     /// Puts a file where none is, whole and at once; `false` if one is there. `unsafely`: also where somebody else may do the
     /// same at the same time without either of us noticing.
+    #[cfg_attr(not(feature = "object-store"), expect(unused_variables, reason = "files are always put safely"))]
     pub fn put_new(&self, name: &str, bytes: &Bytes, unsafely: bool) -> Result<bool> {
         match self {
             Folder::Local(path) => {

@@ -27,9 +27,9 @@ pub fn tags(path: impl AsRef<Path>) -> Result<Vec<Tag>> {
 pub fn set_tag(path: impl AsRef<Path>, name: &str, version: Option<u64>, move_it: bool) -> Result<Tag> {
     let versions = Versions::at(path.as_ref())?;
     let named = |e: Error| e.file(versions.folder.name());
-    if !is_reference(name) {
+    if !is_reference(name) || name.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(named(Error::request("bad_reference", format!("{name:?} cannot be the name of a tag")))
-            .hint("letters, digits, points, - and _ can; points not at the ends nor next to one another"));
+            .hint("letters, digits, points, - and _ can; points not at the ends nor next to one another; digits alone are a version"));
     }
     let known = match version {
         Some(version) => numbered(&versions, version)?,

@@ -121,8 +121,8 @@ fn open_cut(
             Err(error)
         }
         "arrow" | "arrow-stream" => {
-            // A file is a stream after eight bytes, with an index behind it.
-            let start = if name == "arrow" { 8 } else { 0 };
+            // A file is a stream after its magic and padding, with an index behind it.
+            let start = if name == "arrow" { first_message(input)? } else { 0 };
             let options = options.clone().with_format("arrow-stream");
             let mut end = whole.end();
             // An error inside of a message is followed by one at its start.
@@ -144,6 +144,14 @@ fn open_cut(
             "nothing can be saved: what the bytes of this format mean is said in a part that is damaged or not there",
         )),
     }
+}
+
+/// Where the stream inside of an Arrow file begins: at the first message, which writers align to 8 or 64 bytes.
+fn first_message(input: &Input) -> Result<u64> {
+    const MARKER: [u8; 4] = [0xFF; 4];
+    let head = input.bytes().read(ByteRange::between(0, input.size().min(128)))?;
+    let places = head.chunks(8).position(|chunk| chunk.starts_with(&MARKER));
+    Ok(places.map_or(8, |place| place as u64 * 8))
 }
 
 /// Finds the columns and rows that can be read.

@@ -6,8 +6,8 @@ use crate::columns::reference;
 use crate::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::compute::kernels::cmp::distinct;
-use arrow::compute::{CastOptions, can_cast_types, cast_with_options, is_null, nullif};
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow::compute::{CastOptions, can_cast_types, cast, cast_with_options, is_null, nullif};
+use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use colkit_core::plan::batch_of;
@@ -110,7 +110,8 @@ impl Selected {
 
     fn cast(&self, array: &ArrayRef, field: &Field, first: u64) -> Result<ArrayRef> {
         let options = CastOptions { safe: true, format_options: FormatOptions::new() };
-        let cast = cast_with_options(array, field.data_type(), &options)?;
+        let rounded = if self.lossy && field.data_type().is_integer() { nearest_whole(array)? } else { None };
+        let cast = cast_with_options(rounded.as_ref().unwrap_or(array), field.data_type(), &options)?;
         if !self.lossy
             && let Some(row) = first_changed(array, &cast)?
         {
@@ -123,6 +124,23 @@ impl Selected {
         }
         Ok(cast)
     }
+}
+
+/// Numbers with a fraction rounded to whole ones, halves away from zero; `None` if they have none.
+fn nearest_whole(array: &ArrayRef) -> Result<Option<ArrayRef>> {
+    Ok(match array.data_type() {
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => {
+            let floats = cast(array, &DataType::Float64)?;
+            Some(Arc::new(floats.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::round)))
+        }
+        DataType::Decimal128(precision, scale) if *scale > 0 => {
+            Some(cast(array, &DataType::Decimal128(*precision, 0))?)
+        }
+        DataType::Decimal256(precision, scale) if *scale > 0 => {
+            Some(cast(array, &DataType::Decimal256(*precision, 0))?)
+        }
+        _ => None,
+    })
 }
 
 /// All columns of a table but these.

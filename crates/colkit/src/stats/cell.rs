@@ -60,7 +60,10 @@ impl Cell {
 
     /// Text, or bytes that are none.
     pub(super) fn of_bytes(value: &[u8], data_type: &DataType) -> Self {
-        let is_text = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+        let is_text = match data_type {
+            DataType::Dictionary(_, values) => return Self::of_bytes(value, values),
+            other => matches!(other, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
+        };
         Cell(match std::str::from_utf8(value) {
             Ok(text) if is_text => Arc::new(StringArray::from(vec![text])),
             _ => Arc::new(BinaryArray::from(vec![value])),

@@ -45,6 +45,16 @@ fn a_good_file_is_saved_whole() {
 }
 
 #[test]
+fn a_cut_arrow_file_keeps_the_batches_before_the_cut() {
+    let arrow = Registry::default().named("arrow", &TextOptions::default()).unwrap();
+    let mut bytes = write(arrow.as_ref(), &table(500));
+    bytes.truncate(bytes.len() - 4);
+    let saved = salvage(&input("t.arrow", bytes), &OpenOptions::new(), MEMORY).unwrap();
+    assert!(!saved.is_complete());
+    assert_eq!(rows_of(&saved).num_rows(), 500);
+}
+
+#[test]
 fn saved_rows_were_there_at_the_place_that_is_told() {
     let batch = table(300);
     let mut random = 99u64;

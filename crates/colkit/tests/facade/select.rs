@@ -1,6 +1,8 @@
 //! `select`: renamed, cast, left out, reordered.
 
 use super::sample::input;
+use colkit::arrow::array::AsArray;
+use colkit::arrow::datatypes::Int8Type;
 use colkit::arrow::util::pretty::pretty_format_batches;
 use colkit::{Input, OpenOptions};
 
@@ -48,6 +50,16 @@ fn a_value_that_does_not_fit_is_told_with_its_place() {
     let batch = file.scan().select_lossy("b::int32, c::int64").batches().unwrap().next().unwrap().unwrap();
     assert_eq!(batch.column(1).null_count(), 2, "what is no number is null");
     assert_eq!(batch.column(0).null_count(), 1);
+}
+
+#[test]
+fn a_lossy_cast_takes_the_nearest_whole_number() {
+    let table = file("n.csv", "a\n1.9\n-1.9\n2.5\n300\n");
+    let batch = table.scan().select_lossy("a::int8").batches().unwrap().next().unwrap().unwrap();
+    let found: Vec<Option<i8>> = batch.column(0).as_primitive::<Int8Type>().iter().collect();
+    assert_eq!(found, [Some(2), Some(-2), Some(3), None]);
+    let batch = table.scan().select_lossy("a::decimal(5, 1) as a").batches().unwrap().next().unwrap().unwrap();
+    assert_eq!(batch.num_rows(), 4);
 }
 
 #[test]
