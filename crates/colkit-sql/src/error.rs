@@ -25,8 +25,12 @@ pub fn plain(error: &DataFusionError) -> Error {
             match message.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found")) {
                 Some(name) => Error::request("bad_sql", format!("there is no table {name}"))
                     .hint("files are tables in single quotes: FROM 'trades.csv'"),
-                None => Error::request("bad_sql", message),
+                None => no_function(&message).unwrap_or_else(|| Error::request("bad_sql", message)),
             }
+        }
+        DataFusionError::NotImplemented(what) if what.starts_with("Operator DIV") => {
+            Error::unsupported("not_implemented", "there is no operator // or DIV")
+                .hint("integers divide to integers: 7 / 2 is 3; for other numbers there is trunc(a / b)")
         }
         DataFusionError::NotImplemented(_) => Error::unsupported("not_implemented", message(error)),
         DataFusionError::ResourcesExhausted(_) => out_of_memory(),
@@ -74,6 +78,18 @@ fn without_syntax_tree(text: &str) -> String {
     let end = before.find(['{', '(']).unwrap_or(before.len());
     let said = before.get(..end).unwrap_or_default();
     format!("{} is not supported here", said.trim_end_matches([':', ' ']))
+}
+
+/// The engine suggests the nearest name, however far it is.
+fn no_function(message: &str) -> Option<Error> {
+    let (name, rest) = message.strip_prefix("Invalid function '")?.split_once('\'')?;
+    let near = rest.strip_prefix(", did you mean '").and_then(|rest| rest.strip_suffix("'?"));
+    let near = near.filter(|near| distance(near, name) <= 2.min(name.chars().count() / 2));
+    let error = Error::request("bad_sql", format!("there is no function {name}"));
+    Some(match near {
+        Some(near) => error.hint(format!("did you mean {near}? SHOW FUNCTIONS lists all of them")),
+        None => error.hint("SHOW FUNCTIONS lists all of them"),
+    })
 }
 
 fn out_of_memory() -> Error {
@@ -158,6 +174,15 @@ mod tests {
             "Unsupported ast node Pivot { table: Table { name: ObjectName([Identifier(Ident { value: \"t\" })]) }";
         assert_eq!(without_syntax_tree(text), "Unsupported ast node Pivot is not supported here");
         assert_eq!(without_syntax_tree("all is well"), "all is well");
+    }
+
+    #[test]
+    fn only_near_functions_are_suggested() {
+        let said = |text: &str| no_function(text).unwrap().to_string();
+        assert!(said("Invalid function 'lenght', did you mean 'length'?").contains("did you mean length?"));
+        let far = said("Invalid function 'foobarbaz', did you mean 'overlay'?");
+        assert!(far.contains("no function foobarbaz") && !far.contains("overlay"), "{far}");
+        assert!(no_function("something else").is_none());
     }
 
     #[test]

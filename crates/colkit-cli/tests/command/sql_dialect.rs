@@ -198,3 +198,15 @@ fn mistakes_are_shown_where_they_are() {
         }
     }
 }
+
+#[test]
+fn unknown_functions_and_operators_say_what_to_type() {
+    let folder = Folder::new();
+    let said = |query: &str| folder.run(&["sql", query]).err;
+    let near = said("SELECT lenght('a')");
+    assert!(near.contains("there is no function lenght") && near.contains("did you mean length?"), "{near}");
+    let far = said("SELECT foobarbaz(1)");
+    assert!(far.contains("SHOW FUNCTIONS") && !far.contains("did you mean"), "{far}");
+    let divided = said("SELECT 7 // 2");
+    assert!(divided.contains("not_implemented") && divided.contains("7 / 2 is 3"), "{divided}");
+}
