@@ -1,7 +1,8 @@
 //! `convert`.
 
 use super::{
-    ColumnArgs, DatasetArgs, DatasetWriteArgs, ForceArgs, LanceArgs, ReadingArgs, RowIdArgs, ScriptArgs, SelectArgs,
+    ColumnArgs, DatasetArgs, DatasetWriteArgs, ForceArgs, FormatName, LanceArgs, ReadingArgs, RowIdArgs, ScriptArgs,
+    SelectArgs,
 };
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ pub struct ConvertArgs {
     #[arg(required = true, value_name = "OUT")]
     pub output: PathBuf,
     /// Output format [default: from the extension of OUT]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = FormatName::written(), hide_possible_values = true)]
     pub to: Option<String>,
     /// Add a column with the name of the file that each row is from
     #[arg(long)]

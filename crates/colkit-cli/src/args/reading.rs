@@ -1,6 +1,6 @@
 //! How files are read.
 
-use super::LimitArgs;
+use super::{FormatName, LimitArgs};
 use crate::human::parse_size;
 use clap::{Args, ValueEnum};
 use colkit::{DateFormat, Quote, TextEncoding};
@@ -11,7 +11,7 @@ use std::num::NonZeroUsize;
 #[command(next_help_heading = "Reading")]
 pub struct ReadingArgs {
     /// Input format, or lines to read any text as one column [default: detected from the content]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = FormatName::read(), hide_possible_values = true)]
     pub from: Option<String>,
     /// CSV: field delimiter: one character, or tab, semicolon, pipe, space [default: found]
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
