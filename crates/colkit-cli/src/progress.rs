@@ -29,6 +29,9 @@ enum Pace {
     Even,
     /// Most of the work comes after reading.
     Uneven,
+    /// How much will be read is not known yet.
+    #[cfg(feature = "sql")]
+    Open,
 }
 
 impl Progress {
@@ -42,26 +45,41 @@ impl Progress {
         Self::start(io, doing, inputs, total, Pace::Uneven)
     }
 
+    /// Watches a query: `measure` gives the bytes read and those planned so far, which become more as it opens files.
+    #[cfg(feature = "sql")]
+    pub fn watch_query(io: &Io, measure: impl Fn() -> (u64, u64) + Send + 'static) -> Progress {
+        Self::poll(io, "querying", measure, Pace::Open)
+    }
+
     fn start(io: &Io, doing: &'static str, inputs: &[Input], total: u64, pace: Pace) -> Progress {
-        if io.stderr.width.is_none() {
-            return Progress(None);
-        }
         let inputs = inputs.to_vec();
         let read = move || inputs.iter().map(|i| i.read_count().bytes).sum::<u64>();
         let before = read();
+        Self::poll(io, doing, move || (read().saturating_sub(before), total), pace)
+    }
+
+    fn poll(io: &Io, doing: &'static str, measure: impl Fn() -> (u64, u64) + Send + 'static, pace: Pace) -> Progress {
+        if io.stderr.width.is_none() {
+            return Progress(None);
+        }
         let (stop, stopped) = channel::<()>();
         let spawned = std::thread::Builder::new().name("colkit-progress".into()).spawn(move || {
             if stopped.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            let bar = bar(doing, total, pace);
-            let mut all_read = false;
+            let (read, total) = measure();
+            let mut shown = pace.template(read, total);
+            let bar = bar(doing, total, shown);
             loop {
-                let position = read().saturating_sub(before).min(total);
-                bar.set_position(position);
-                if position == total && !std::mem::replace(&mut all_read, true) {
-                    set_style(&bar, ALL_READ);
+                let (read, total) = measure();
+                let template = pace.template(read, total);
+                if std::mem::replace(&mut shown, template) != template {
+                    set_style(&bar, template);
                 }
+                bar.set_length(total);
+                bar.set_position(read.min(total));
+                // Also where nothing is read, time passes.
+                bar.tick();
                 if stopped.recv_timeout(Duration::from_millis(100)) != Err(RecvTimeoutError::Timeout) {
                     return bar.finish_and_clear();
                 }
@@ -74,12 +92,25 @@ impl Progress {
 /// Everything is read, but the work is not done.
 const ALL_READ: &str = "{msg}: all {binary_total_bytes} read, working for {elapsed}";
 
-fn bar(doing: &'static str, total: u64, pace: Pace) -> ProgressBar {
+impl Pace {
+    /// What is shown when so much has been read.
+    fn template(self, read: u64, total: u64) -> &'static str {
+        match self {
+            #[cfg(feature = "sql")]
+            Pace::Open if total == 0 => "{msg} for {elapsed}",
+            #[cfg(feature = "sql")]
+            Pace::Open if read < total => "{msg}: {binary_bytes} of {binary_total_bytes} read, {elapsed}",
+            Pace::Even if read < total => {
+                "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta} left"
+            }
+            Pace::Uneven if read < total => "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} read, {elapsed}",
+            _ => ALL_READ,
+        }
+    }
+}
+
+fn bar(doing: &'static str, total: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let template = match pace {
-        Pace::Even => "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta} left",
-        Pace::Uneven => "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} read, {elapsed}",
-    };
     set_style(&bar, template);
     // The bar appears late; rate and time left count from when the work began.
     bar.set_elapsed(PATIENCE);

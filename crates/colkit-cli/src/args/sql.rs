@@ -38,6 +38,9 @@ pub struct SqlArgs {
     /// Overwrite the output of --out or COPY if it exists; without this option, that is an error
     #[arg(long)]
     pub force: bool,
+    /// Print long answers to the terminal, even if the environment variable PAGER names a pager for them
+    #[arg(long)]
+    pub no_pager: bool,
     #[command(flatten)]
     pub script: ScriptArgs,
     #[command(flatten)]

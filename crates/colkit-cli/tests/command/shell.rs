@@ -15,6 +15,10 @@ struct Shell {
 
 impl Shell {
     fn start(folder: &Folder, arguments: &str) -> Option<Self> {
+        Self::start_with(folder, arguments, &[])
+    }
+
+    fn start_with(folder: &Folder, arguments: &str, environment: &[(&str, &str)]) -> Option<Self> {
         Command::new("script").arg("--version").stdout(Stdio::null()).status().ok()?;
         let mut command = Command::new("script");
         command.args(["-qefc", &format!("{} {arguments}", env!("CARGO_BIN_EXE_colkit")), "/dev/null"]);
@@ -22,7 +26,10 @@ impl Shell {
             .current_dir(folder.path(""))
             .env("HOME", folder.path(""))
             .env("TERM", "dumb")
+            .env_remove("PAGER")
+            .env_remove("LESS")
             .env_remove("XDG_STATE_HOME");
+        command.envs(environment.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let (keys, mut out) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -131,4 +138,64 @@ fn a_query_outside_of_the_shell_ends_at_once() {
     let (code, seen) = shell.ends(Duration::from_secs(3));
     assert_eq!(code, Some(130), "{seen}");
     assert_eq!(folder.path("spill").read_dir().unwrap().count(), 0);
+}
+
+/// Numbers from 1000000 on.
+const NUMBERS: &str = "SELECT value + 1000000 AS v FROM range(500) ORDER BY 1";
+
+#[test]
+fn long_answers_go_to_the_pager() {
+    let folder = Folder::new();
+    let pager = &[("PAGER", "sed s/^/paged:/")];
+    let Some(shell) = Shell::start_with(&folder, &format!("sql \"{NUMBERS}\""), pager) else { return };
+    let (code, seen) = shell.ends(Duration::from_secs(30));
+    assert!(code == Some(0) && seen.contains("paged:1000000") && seen.contains("paged:1000499"), "{seen}");
+    let without = Shell::start_with(&folder, &format!("sql --no-pager \"{NUMBERS}\""), pager).unwrap();
+    let (code, seen) = without.ends(Duration::from_secs(30));
+    assert!(code == Some(0) && seen.contains("1000499") && !seen.contains("paged"), "{seen}");
+    let short = Shell::start_with(&folder, "sql 'SELECT 42 AS answer'", pager).unwrap();
+    let (code, seen) = short.ends(Duration::from_secs(30));
+    assert!(code == Some(0) && seen.contains("42") && !seen.contains("paged"), "{seen}");
+}
+
+#[test]
+fn a_pager_may_be_left_early_or_missing() {
+    let folder = Folder::new();
+    let query = "sql \"SELECT value + 1000000 AS v FROM range(300000)\"";
+    let Some(shell) = Shell::start_with(&folder, query, &[("PAGER", "head -n 5")]) else { return };
+    let (code, seen) = shell.ends(Duration::from_secs(60));
+    assert!(code == Some(0) && seen.contains("1000001") && !seen.contains("error"), "{seen}");
+    let missing = Shell::start_with(&folder, query, &[("PAGER", "no-such-pager")]).unwrap();
+    let (code, seen) = missing.ends(Duration::from_secs(60));
+    assert!(code == Some(0) && seen.contains("no-such-pager") && seen.contains("--no-pager"), "{seen}");
+}
+
+#[test]
+fn the_shell_pages_whole_answers_until_rows_says_how_many() {
+    let folder = Folder::new();
+    let Some(mut shell) = Shell::start_with(&folder, "sql", &[("PAGER", "sed s/^/paged:/")]) else { return };
+    shell.wait_for("sql>", 1);
+    shell.press(&format!("{NUMBERS};\r"));
+    shell.wait_for("paged:1000499", 1);
+    shell.press(".rows 10\r");
+    shell.press(&format!("{NUMBERS};\r"));
+    shell.wait_for("10 of 500 rows shown", 1);
+    shell.press("\x04");
+    assert_eq!(shell.ends(Duration::from_secs(20)).0, Some(0));
+}
+
+#[test]
+fn a_long_query_shows_that_it_runs() {
+    let folder = Folder::new();
+    // A dumb terminal has no lines that change.
+    let terminal = &[("TERM", "xterm")];
+    let Some(mut shell) = Shell::start_with(&folder, &format!("sql \"{NEVER_ENDS}\""), terminal) else { return };
+    shell.wait_for("querying for", 1);
+    shell.press("\x03");
+    shell.ends(Duration::from_secs(10));
+    let mut quiet = Shell::start_with(&folder, &format!("--quiet sql \"{NEVER_ENDS}\""), terminal).unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    quiet.press("\x03");
+    let (_, seen) = quiet.ends(Duration::from_secs(10));
+    assert!(!seen.contains("querying"), "{seen}");
 }

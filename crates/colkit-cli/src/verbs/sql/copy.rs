@@ -1,8 +1,9 @@
 //! `COPY ... TO`: written by colkit's formats, under the same rules as other output files.
 
+use super::SqlSession;
+use super::answer::{plain_batch, plain_schema, watch};
 use super::options::parsed;
 use super::partitions::Partitions;
-use super::{SqlSession, plain_batch, plain_schema};
 use crate::Io;
 use crate::args::{CompressionArg, FitArgs, LanceArgs, SqlArgs};
 use crate::request::is_stream;
@@ -110,7 +111,8 @@ impl SqlSession {
         let sorted = Partitions::sorted(&copy.rows, &copy.partition_by).map_err(|e| plain(&e))?;
         let frame = DataFrame::new(self.context.state(), sorted);
         let inputs = self.files_of(&frame)?;
-        let mut rows = self.wait(frame.execute_stream())?;
+        let (plan, mut rows) = self.started(frame)?;
+        let progress = watch(&plan, io);
         let schema = plain_schema(&rows.schema());
         let target = Path::new(&copy.target);
         let mut folder = Partitions::start(target, &schema, &copy.partition_by, format, existing, &inputs)?;
@@ -121,6 +123,7 @@ impl SqlSession {
             given += batch.num_rows() as u64;
             folder.write(&batch, io)?;
         }
+        drop(progress);
         folder.finish()?;
         Ok(given)
     }

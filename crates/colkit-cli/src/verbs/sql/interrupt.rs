@@ -11,6 +11,17 @@ static PRESSED: Notify = Notify::const_new();
 /// Whether the shell is waiting for a query.
 static WAITING: AtomicBool = AtomicBool::new(false);
 
+/// Whether a pager shows an answer that is complete. Ctrl-C is for the pager then.
+static PAGING: AtomicBool = AtomicBool::new(false);
+
+/// Leaves Ctrl-C to a pager while `wait` waits for it.
+pub fn leave_to_pager<T>(wait: impl FnOnce() -> T) -> T {
+    PAGING.store(true, Ordering::Relaxed);
+    let done = wait();
+    PAGING.store(false, Ordering::Relaxed);
+    done
+}
+
 /// Temporary folders to remove.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -29,6 +40,9 @@ pub fn listen() {
 }
 
 fn pressed() {
+    if PAGING.load(Ordering::Relaxed) {
+        return;
+    }
     // Pressed once more before the query has stopped, it ends the command.
     if WAITING.swap(false, Ordering::Relaxed) {
         return PRESSED.notify_one();
@@ -62,6 +76,11 @@ impl Interrupts {
         let _ = PRESSED.notified().now_or_never();
         WAITING.store(true, Ordering::Relaxed);
         Interrupts { shell: true }
+    }
+
+    /// Whether somebody waits for Ctrl-C.
+    pub fn is_shell(&self) -> bool {
+        self.shell
     }
 
     /// Comes back when Ctrl-C is pressed.

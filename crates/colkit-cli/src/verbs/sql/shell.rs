@@ -1,8 +1,8 @@
 //! The interactive shell: line editing with history and completion, multi-line statements, and dot commands.
 
-use super::SqlSession;
 use super::complete::SqlHelper;
 use super::interrupt::Interrupts;
+use super::session::SqlSession;
 use crate::args::SqlArgs;
 use crate::human::plural;
 use crate::{Io, Outcome, report};
@@ -115,6 +115,7 @@ impl Settings {
             file: None,
             tables: Vec::new(),
             force: args.force,
+            no_pager: args.no_pager,
             spill_dir: None,
             print,
             script: args.script.clone(),
@@ -155,6 +156,7 @@ impl Settings {
             ["rows", number] => {
                 let wrong = || Error::request("bad_command", format!("expected a number or all, found {number:?}"));
                 session.most_rows = number.parse().map_err(|_| wrong())?;
+                session.pager = None;
             }
             ["timer", value] => self.timer = switch(value)?,
             ["explain", value] => self.explain = switch(value)?,

@@ -1,0 +1,161 @@
+//! The session that statements run in.
+
+use super::interrupt::{self, Interrupts};
+use super::spool::Spool;
+use super::{options, pager};
+use crate::Io;
+use crate::args::SqlArgs;
+use crate::request::is_stream;
+use colkit::arrow::datatypes::SchemaRef;
+use colkit::core::FolderSink;
+use colkit::store::{StoreCount, Stores};
+use colkit::{Error, Result};
+use colkit_sql::datafusion::prelude::SessionContext;
+use colkit_sql::{STACK_BYTES, SessionOptions, plain};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// A DataFusion session with its runtime, stores and temporary files.
+pub struct SqlSession {
+    // Declared before the runtime, so that it is dropped first.
+    pub context: SessionContext,
+    pub stores: Stores,
+    /// Request counts of the stores after the last statement.
+    pub counted: Vec<(String, StoreCount)>,
+    /// A copy of stdin, once it is used as a table.
+    pub spooled: Option<Spool>,
+    /// Spill directory, removed with the session.
+    _spill: Option<FolderSink>,
+    /// What stops a statement.
+    pub interrupts: Interrupts,
+    /// Rows printed of an answer.
+    pub most_rows: u64,
+    /// What shows long answers.
+    pub pager: Option<String>,
+    pub runtime: Runtime,
+}
+
+/// A new directory in `--spill-dir`. Ctrl-C removes it, and the next process what a killed one left.
+fn spill_folder(requested: Option<&Path>) -> Result<Option<FolderSink>> {
+    let create = |folder: &Path| {
+        FolderSink::create(&folder.join("spill"))
+            .map_err(|e| Error::from(e).file(folder.display().to_string()).part("folder to spill to"))
+    };
+    let folder = requested.map(create).transpose()?;
+    if let Some(folder) = &folder {
+        interrupt::remove_at_end(folder.path());
+    }
+    Ok(folder)
+}
+
+/// Memory for sorts, joins and aggregations. The rest is for reading and writing, of which little memory leaves them less.
+fn query_memory(memory: u64) -> u64 {
+    if memory <= 128 << 20 { memory / 2 } else { memory - memory / 4 }
+}
+
+impl SqlSession {
+    pub fn start(args: &SqlArgs, io: &mut Io) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(args.reading.thread_count())
+            .thread_stack_size(STACK_BYTES)
+            .enable_all()
+            .build()?;
+        let stores = Stores::shared().separate();
+        let spill = spill_folder(args.spill_dir.as_deref())?;
+        let mut options = SessionOptions::new()
+            .with_open_options(args.reading.open_options()?.with_moved(places(&args.places.moved)))
+            .with_memory(query_memory(args.reading.memory))
+            .with_stores(stores.clone());
+        let reading = args.reading.clone();
+        options = options.with_table_options(Arc::new(move |given| options::open_with(&reading, given)));
+        if let Some(folder) = &spill {
+            options = options.with_spill_folder(folder.path());
+        }
+        let context = options.start().map_err(|e| plain(&e))?;
+        let mut session = SqlSession {
+            context,
+            stores,
+            counted: Vec::new(),
+            spooled: None,
+            _spill: spill,
+            interrupts: Interrupts::none(),
+            most_rows: u64::MAX,
+            pager: pager::wanted(args, io),
+            runtime,
+        };
+        for table in &args.tables {
+            let Some((name, path)) = table.split_once('=').filter(|(n, p)| !n.is_empty() && !p.is_empty()) else {
+                return Err(Error::request("bad_table", format!("expected NAME=PATH, found {table:?}"))
+                    .hint("such as --table trades=data/trades.lance"));
+            };
+            session.register(name, path, io)?;
+        }
+        Ok(session)
+    }
+
+    /// Registers the table at `path` as `name`.
+    pub fn register(&mut self, name: &str, path: &str, io: &mut Io) -> Result<()> {
+        let path = match is_stream(Path::new(path)) {
+            true => self.standard_input(io)?,
+            false => path.to_owned(),
+        };
+        let context = &self.context;
+        self.runtime
+            .block_on(async {
+                let table = context.table_provider(file_name(&path)).await?;
+                context.register_table(file_name(name), table)?;
+                Ok(())
+            })
+            .map_err(|e| plain(&e))
+    }
+
+    /// Copies stdin to a file, because queries read a table at several positions at once.
+    pub fn standard_input(&mut self, io: &mut Io) -> Result<String> {
+        let spool = match &self.spooled {
+            Some(spool) => spool,
+            None => self.spooled.insert(Spool::of(&mut io.stdin)?),
+        };
+        Ok(spool.path().display().to_string())
+    }
+
+    /// The registered tables and their columns.
+    pub fn names(&self) -> Vec<(String, Vec<String>)> {
+        let mut tables = Vec::new();
+        let catalogs = self.context.catalog_names();
+        let schemas = catalogs.iter().filter_map(|c| self.context.catalog(c)).flat_map(|c| {
+            let names = c.schema_names();
+            names
+                .into_iter()
+                .filter(|n| n != "information_schema")
+                .filter_map(move |n| c.schema(&n))
+                .collect::<Vec<_>>()
+        });
+        for schema in schemas {
+            for name in schema.table_names() {
+                let table = self.runtime.block_on(schema.table(&name)).ok().flatten();
+                let columns = table.map(|t| t.schema().fields().iter().map(|f| f.name().clone()).collect());
+                tables.push((name, columns.unwrap_or_default()));
+            }
+        }
+        tables.sort();
+        tables
+    }
+
+    /// The columns of a table or file.
+    pub fn schema_of(&self, name: &str) -> Result<SchemaRef> {
+        let table = self.runtime.block_on(self.context.table_provider(file_name(name)));
+        Ok(table.map_err(|e| plain(&e))?.schema())
+    }
+}
+
+/// A table reference taken literally: dots do not separate catalogs, and case is kept.
+pub fn file_name(name: &str) -> colkit_sql::datafusion::common::TableReference {
+    colkit_sql::datafusion::common::TableReference::bare(name.to_owned())
+}
+
+/// Where files were and are. Stores know no `..`, so paths are made plain.
+fn places(moved: &[(String, String)]) -> Vec<(String, String)> {
+    let plain = |path: &String| std::fs::canonicalize(path).map_or(path.clone(), |p| p.display().to_string());
+    moved.iter().map(|(old, new)| (old.clone(), plain(new))).collect()
+}
