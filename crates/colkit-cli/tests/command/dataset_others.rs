@@ -1,7 +1,7 @@
 //! Datasets that others made or changed, writers that are killed, and SQL.
 
 use super::dataset_writes::{rows, valid};
-use super::run::{Folder, error};
+use super::run::{Folder, copy, error};
 use std::path::Path;
 
 fn vectors() -> String {
@@ -121,17 +121,4 @@ fn datasets_of_others() {
         changed += 1;
     }
     assert!(changed > 25, "{changed}");
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            std::fs::copy(&path, &target).unwrap();
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Lance datasets: directories with versions.
 
-use super::run::{Folder, error};
+use super::run::{Folder, copy, error};
 use colkit_test_servers::Server;
 use serde_json::Value;
 use std::path::Path;
@@ -11,19 +11,6 @@ fn vectors() -> String {
 
 fn vector(name: &str) -> String {
     format!("{}/{name}.lance", vectors())
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            std::fs::copy(&path, &target).unwrap();
-        }
-    }
 }
 
 #[test]
