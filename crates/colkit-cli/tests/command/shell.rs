@@ -21,7 +21,8 @@ impl Shell {
     fn start_with(folder: &Folder, arguments: &str, environment: &[(&str, &str)]) -> Option<Self> {
         Command::new("script").arg("--version").stdout(Stdio::null()).status().ok()?;
         let mut command = Command::new("script");
-        command.args(["-qefc", &format!("{} {arguments}", env!("CARGO_BIN_EXE_colkit")), "/dev/null"]);
+        // `exec`: a shell that stayed would get Ctrl-C too, and some end with its code whatever the command made of it.
+        command.args(["-qefc", &format!("exec {} {arguments}", env!("CARGO_BIN_EXE_colkit")), "/dev/null"]);
         command
             .current_dir(folder.path(""))
             .env("HOME", folder.path(""))
