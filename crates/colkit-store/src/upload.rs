@@ -3,12 +3,14 @@
 use crate::{Location, failed, wait};
 use bytes::Bytes;
 use colkit_core::{Error, Existing, Result, Sink, already_exists};
-use object_store::buffered::BufWriter;
+use object_store::{ObjectStoreExt, WriteMultipart};
 use std::path::Path;
-use tokio::io::AsyncWriteExt;
 
 /// Bytes of one part of an upload; what is smaller goes up in one piece. Stores take at most 10,000 parts.
 const PART: usize = 16 << 20;
+
+/// Parts that are on their way at once.
+const AT_ONCE: usize = 8;
 
 /// An object that appears when it is complete. Large ones go up in parts, which the store forgets if they are never put
 /// together.
@@ -18,16 +20,16 @@ pub struct UploadSink {
     name: String,
     /// What has not been handed to the upload yet.
     buffer: Vec<u8>,
-    upload: Option<BufWriter>,
+    /// The parts, once there is more than one.
+    upload: Option<WriteMultipart>,
 }
 
 impl UploadSink {
     /// Starts the object at `location`.
     pub fn create(location: &Location, existing: Existing) -> Result<Self> {
         Self::check(location, existing)?;
-        let upload = BufWriter::with_capacity(location.store.clone(), location.path.clone(), PART);
         let (location, name) = (location.clone(), location.url.to_string());
-        Ok(UploadSink { location, existing, name, buffer: Vec::new(), upload: Some(upload) })
+        Ok(UploadSink { location, existing, name, buffer: Vec::new(), upload: None })
     }
 
     /// Whether an object may be written to `location`, as far as its store can tell: one that must not be asked is not in
@@ -40,33 +42,60 @@ impl UploadSink {
         if existing == Existing::Replace {
             return Ok(());
         }
-        let head = wait(object_store::ObjectStoreExt::head(location.store.as_ref(), &location.path))?;
+        let head = wait(location.store.head(&location.path))?;
         if head.is_ok() { Err(already_exists(Path::new(name))) } else { Ok(()) }
     }
 
-    fn hand_over(&mut self) -> Result<()> {
+    /// Sends what was written as a part.
+    fn send_part(&mut self) -> Result<()> {
         let bytes = Bytes::from(std::mem::take(&mut self.buffer));
-        let Some(upload) = &mut self.upload else { return Ok(()) };
-        wait(upload.put(bytes))?.map_err(|e| failed(&self.name, e))
+        let upload = match &mut self.upload {
+            Some(upload) => upload,
+            None => {
+                let begun = wait(self.location.store.put_multipart(&self.location.path))?;
+                let begun = begun.map_err(|e| failed(&self.name, e))?;
+                self.upload.insert(WriteMultipart::new_with_chunk_size(begun, PART))
+            }
+        };
+        // Parts are sent by tasks of the runtime that is waited in.
+        wait(async {
+            upload.wait_for_capacity(AT_ONCE).await?;
+            upload.put(bytes);
+            Ok(())
+        })?
+        .map_err(|e| failed(&self.name, e))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        if self.upload.is_none() {
+            let bytes = Bytes::from(std::mem::take(&mut self.buffer));
+            let put = wait(self.location.store.put(&self.location.path, bytes.into()))?;
+            return put.map(drop).map_err(|e| failed(&self.name, e));
+        }
+        self.send_part()?;
+        let Some(mut upload) = self.upload.take() else { return Ok(()) };
+        let sent = wait(upload.wait_for_capacity(0))?;
+        let finished = match sent {
+            Ok(()) => wait(upload.finish())?.map(drop),
+            Err(error) => {
+                abandon(upload);
+                Err(error)
+            }
+        };
+        finished.map_err(|e| failed(&self.name, e))
     }
 }
 
 impl Sink for UploadSink {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= PART { self.hand_over() } else { Ok(()) }
+        if self.buffer.len() >= PART { self.send_part() } else { Ok(()) }
     }
 
     fn commit(mut self: Box<Self>) -> Result<()> {
-        self.hand_over()?;
         // Somebody else may have been here in the meantime.
         Self::check(&self.location, self.existing)?;
-        let Some(mut upload) = self.upload.take() else { return Ok(()) };
-        let finished = wait(upload.shutdown())?;
-        if finished.is_err() {
-            abandon(upload);
-        }
-        finished.map_err(|e| Error::from(e).file(self.name.clone()))
+        self.finish()
     }
 }
 
@@ -79,7 +108,7 @@ impl Drop for UploadSink {
 }
 
 /// Tells the store to forget the parts that are there already. If even that fails, its own rules will.
-fn abandon(mut upload: BufWriter) {
+fn abandon(upload: WriteMultipart) {
     let _ = wait(upload.abort());
 }
 

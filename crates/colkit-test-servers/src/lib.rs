@@ -18,7 +18,7 @@ use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s_fs::FileSystem;
 use std::io::Result;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Runtime;
 use tower_http::services::ServeDir;
@@ -62,7 +62,8 @@ impl Server {
         let files = FileSystem::new(folder).map_err(|e| std::io::Error::other(format!("{e:?}")))?;
         let mut service = S3ServiceBuilder::new(files);
         service.set_auth(SimpleAuth::from_single(CREDENTIALS.0, CREDENTIALS.1));
-        Self::start(Router::new().fallback(s3).with_state((service.build(), Arc::default())))
+        let store = Store { folder: folder.to_path_buf(), service: service.build(), one_by_one: Arc::default() };
+        Self::start(Router::new().fallback(s3).with_state(store))
     }
 
     fn start(router: Router) -> Result<Self> {
@@ -95,16 +96,34 @@ impl Server {
     }
 }
 
-/// The service behind this looks whether an object is there, and then writes it. Stores do both at once, so objects that must
-/// not replace others are put one after another.
-type OneByOne = Arc<tokio::sync::Mutex<()>>;
+/// A service that keeps objects as files, with what it does unlike stores put right.
+#[derive(Clone)]
+struct Store {
+    folder: PathBuf,
+    service: S3Service,
+    /// The service looks whether an object is there, and then writes it. Stores do both at once, so objects that must not
+    /// replace others are put one after another.
+    one_by_one: Arc<tokio::sync::Mutex<()>>,
+}
 
-async fn s3(State((service, one_by_one)): State<(S3Service, OneByOne)>, request: Request) -> Response {
+impl Store {
+    /// Whether an object is asked for where there is a folder. The service fails then; stores have no folders.
+    fn is_folder(&self, request: &Request) -> bool {
+        let key = request.uri().path().trim_start_matches('/');
+        let of_object = key.contains('/') && request.uri().query().is_none();
+        of_object && request.method() == Method::HEAD && self.folder.join(key).is_dir()
+    }
+}
+
+async fn s3(State(store): State<Store>, request: Request) -> Response {
+    if store.is_folder(&request) {
+        return StatusCode::NOT_FOUND.into_response();
+    }
     let _turn = match request.headers().contains_key(header::IF_NONE_MATCH) {
-        true => Some(one_by_one.lock().await),
+        true => Some(store.one_by_one.lock().await),
         false => None,
     };
-    match service.call(request.map(s3s::Body::http_body_unsync)).await {
+    match store.service.call(request.map(s3s::Body::http_body_unsync)).await {
         Ok(response) => response.map(Body::new),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error:?}")).into_response(),
     }

@@ -151,8 +151,8 @@ pub use create::CreateOptions;
 #[cfg(all(feature = "fs", feature = "lance"))]
 pub use dataset::{
     Cleanup, CompactOptions, CompactSummary, DatasetMode, DatasetSummary, DatasetVersion, DatasetWriteOptions,
-    DeleteSummary, Removable, Tag, cleanup, compact, delete_rows, remove_tag, restore, set_tag, tags, versions,
-    write_dataset,
+    DeleteSummary, Removable, Tag, cleanup, compact, delete_rows, is_dataset, remove_tag, restore, set_tag, tags,
+    versions, write_dataset,
 };
 pub use diff::{ByKey, CellDifference, DiffOptions, Difference, Key, diff};
 #[cfg(all(feature = "text", feature = "fs"))]

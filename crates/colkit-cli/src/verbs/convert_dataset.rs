@@ -15,7 +15,8 @@ use std::time::Instant;
 pub fn options(args: &ConvertArgs) -> Result<Option<DatasetWriteOptions>> {
     let Some(mut options) = args.writing.options(&args.output) else {
         // Not what was asked for, but what is there.
-        let there = !args.force.force && args.output.join("_versions").is_dir();
+        let may_be = !is_stream(&args.output) && args.output.extension().is_some_and(|extension| extension == "lance");
+        let there = may_be && colkit::is_dataset(&args.output)?;
         let only = args.writing.rows_per_file.is_some() || args.writing.max_bytes_per_file.is_some();
         if !there && (only || args.writing.commit.unsafe_commit) {
             let what = "--rows-per-file, --max-bytes-per-file and --unsafe-commit are for Lance datasets";

@@ -67,6 +67,24 @@ fn versions_are_made_with_few_requests() {
 }
 
 #[test]
+fn a_url_needs_no_slash_at_its_end() {
+    let bucket = Bucket::new();
+    bucket.folder.write("t.csv", "id,word\n1,a\n2,b\n3,c\n");
+    let url = "s3://bucket/t.lance";
+    bucket.run(&["convert", "t.csv", url, "--dataset"]);
+    bucket.run(&["convert", "t.csv", url, "--append"]);
+    bucket.run(&["delete", url, "--where", "id = 2"]);
+    assert_eq!(bucket.rows(url), 4);
+    assert_eq!(bucket.run(&["versions", url, "--json"]).out.lines().count(), 3);
+    assert_eq!(bucket.run(&["count", url, "--at", "1", "--json"]).json()["rows"], 3);
+    assert!(bucket.run(&["head", url]).out.contains("word"));
+    let query = format!("SELECT sum(id) AS total FROM '{url}' UNION ALL SELECT sum(id) FROM '{url}/' ORDER BY total");
+    assert_eq!(bucket.run(&["sql", &query, "--as", "csv"]).out, "total\n8\n8\n");
+    let said = bucket.try_run(&["convert", "t.csv", url, "--json"]);
+    assert_eq!(error(&said)["code"], "already_exists", "{said:?}");
+}
+
+#[test]
 fn writers_at_once_lose_nothing() {
     let bucket = Bucket::new();
     bucket.folder.write("start.csv", "id\n0\n");

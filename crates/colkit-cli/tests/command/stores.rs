@@ -127,6 +127,10 @@ fn what_is_missing_is_named() {
     let said = folder.run_in(&server.s3_environment(), &["cat", "s3://bucket/none.lance"], b"");
     assert_eq!(said.code, 1);
     assert!(said.err.contains("s3://bucket/none.lance") && said.err.contains("not_found"), "{}", said.err);
+    folder.write("t.csv", "a\n1\n");
+    let said = folder.run_in(&server.s3_environment(), &["convert", "t.csv", "s3://no-bucket/t.lance"], b"");
+    assert_eq!(said.code, 1, "{}", said.err);
+    assert!(said.err.contains("s3://no-bucket/t.lance"), "{}", said.err);
     let query = "SELECT * FROM 's3://bucket/none.lance'";
     let said = folder.run_in(&server.s3_environment(), &["sql", query], b"");
     assert_eq!(said.code, 1);

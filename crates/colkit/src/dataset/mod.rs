@@ -260,6 +260,11 @@ pub struct DatasetVersion {
     pub branches: Vec<String>,
 }
 
+/// Whether there is a dataset at a path or URL.
+pub fn is_dataset(path: impl AsRef<Path>) -> Result<bool> {
+    Ok(Versions::of(Folder::at(path.as_ref())?)?.is_some())
+}
+
 /// The versions of the dataset at a path or URL, the oldest first.
 pub fn versions(path: impl AsRef<Path>) -> Result<Vec<DatasetVersion>> {
     let path = path.as_ref();
