@@ -3,7 +3,7 @@
 use crate::{Boxed, Error, Limits, Objects, Result, Sink, Table};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How to read.
 #[derive(Clone, Debug)]
@@ -90,7 +90,10 @@ impl Default for WriteOptions {
 
 /// The number of threads this process may run at once; without the feature `threads` it is 1.
 pub fn available_threads() -> usize {
-    crate::drive::allowed(std::thread::available_parallelism().map_or(1, usize::from))
+    // Asking the system takes as long as opening a small file.
+    static FOUND: OnceLock<usize> = OnceLock::new();
+    let found = FOUND.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+    crate::drive::allowed(*found)
 }
 
 /// What a finished write did.

@@ -22,12 +22,17 @@ pub struct Base {
     pub(super) fields: Fields,
     /// All fields of the message but those that every version writes anew.
     pub(super) kept: Vec<RawField>,
-    /// The fragments as bytes.
-    pub(super) fragments: Vec<Bytes>,
+    pub(super) fragments: Vec<StatedFragment>,
     /// The section of indices.
     pub(super) indices: Option<Bytes>,
     inline: Option<Bytes>,
     has_blob_places: bool,
+}
+
+/// A fragment as the manifest has it: what it says, and the bytes that say it.
+pub(super) struct StatedFragment {
+    pub message: DataFragment,
+    pub bytes: Bytes,
 }
 
 /// What every version writes anew: the version, sections, the time, flags, the transaction, the writer, row ids.
@@ -73,15 +78,11 @@ impl Base {
         let bytes = manifest::in_file(file, limits)?;
         let message = Manifest::decode(bytes.clone()).map_err(|e| bad_metadata("the manifest", e))?;
         let has_blob_places = message.fields.iter().any(super::blob::is_of_places);
-        let manifest::Manifest { message, fields, .. } = manifest::checked(message, limits)?;
-        let (mut kept, mut fragments) = (Vec::new(), Vec::with_capacity(message.fragments.len()));
-        for field in split(&bytes)? {
-            match field.number {
-                2 => fragments.push(field.content),
-                number if !WRITTEN_ANEW.contains(&number) => kept.push(field),
-                _ => {}
-            }
-        }
+        let manifest::Manifest { mut message, fields, .. } = manifest::checked(message, limits)?;
+        let stated = std::mem::take(&mut message.fragments).into_iter();
+        let stated = stated.map(|bytes| Ok(StatedFragment { message: manifest::fragment(&bytes)?, bytes }));
+        let fragments = stated.collect::<Result<Vec<_>>>()?;
+        let kept = split(&bytes)?.into_iter().filter(|field| !WRITTEN_ANEW.contains(&field.number)).collect();
         let section = |at: Option<u64>| -> Result<Option<Bytes>> {
             let Some(at) = at else { return Ok(None) };
             let start = usize::try_from(at).ok().and_then(|at| at.checked_add(4)).filter(|start| *start <= file.len());
@@ -139,14 +140,14 @@ impl Base {
 
     /// The fragments in their order.
     pub fn fragments(&self) -> Result<Vec<FragmentSummary>> {
-        self.message.fragments.iter().map(|fragment| self.summary(fragment)).collect()
+        self.fragments.iter().map(|fragment| self.summary(&fragment.message)).collect()
     }
 
     fn summary(&self, fragment: &DataFragment) -> Result<FragmentSummary> {
         let deletions = fragment.deletion_file.as_ref().map(|file| -> Result<_> {
             let kind = if file.file_type == 0 { DeletionKind::Arrow } else { DeletionKind::Bitmap };
             let name = format!("{}-{}-{}.{}", fragment.id, file.read_version, file.id, kind.extension());
-            Ok((place(&self.message, file.base_id, "_deletions", &name)?, kind))
+            Ok((place(&self.message.base_paths, file.base_id, "_deletions", &name)?, kind))
         });
         Ok(FragmentSummary {
             id: fragment.id,
@@ -156,14 +157,14 @@ impl Base {
         })
     }
 
-    /// The fragment of this number as bytes.
-    pub(super) fn fragment(&self, id: u64) -> Option<(&DataFragment, &Bytes)> {
-        self.message.fragments.iter().zip(&self.fragments).find(|(fragment, _)| fragment.id == id)
+    /// The fragment of this number.
+    pub(super) fn fragment(&self, id: u64) -> Option<&StatedFragment> {
+        self.fragments.iter().find(|fragment| fragment.message.id == id)
     }
 
     /// Whether these fragments are the same in another version.
     pub fn has_same(&self, fragments: &[u64], other: &Base) -> bool {
-        let bytes = |base: &Base, id: u64| base.fragment(id).map(|(_, bytes)| bytes.clone());
+        let bytes = |base: &Base, id: u64| base.fragment(id).map(|fragment| fragment.bytes.clone());
         fragments.iter().all(|id| bytes(self, *id).is_some_and(|own| bytes(other, *id) == Some(own)))
     }
 
@@ -197,7 +198,7 @@ impl Base {
             Some("2.2") => Version::V2_2,
             // Old releases do not say it, or say something else than what they do.
             None | Some("0.1" | "") => {
-                let file = self.message.fragments.last().and_then(|fragment| fragment.files.first());
+                let file = self.fragments.last().and_then(|fragment| fragment.message.files.first());
                 let numbers = file.map_or((0, 1), |file| (file.file_major_version, file.file_minor_version));
                 let number = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
                 Version::from_numbers(number(numbers.0), number(numbers.1))?

@@ -5,7 +5,7 @@
 
 use super::assemble::{Part, assemble};
 use super::blob;
-use super::messages::DataFile;
+use super::messages::{BasePath, DataFile};
 use crate::container::Version;
 use crate::coroutine::{BoxFuture, Io, join_all};
 use crate::encoding::Registry;
@@ -22,6 +22,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub(crate) struct Opening {
     pub registry: Arc<Registry>,
     pub options: ReadOptions,
+    /// Other places for files.
+    pub base_paths: Vec<BasePath>,
+    /// Whether numbers of rows can be believed.
+    pub counts_rows: bool,
+    /// Whether rows keep their ids.
+    pub stable_row_ids: bool,
     /// Files beside data files that blobs are in, by the data file and their number.
     pub sidecars: Mutex<HashMap<(u32, u32), Object>>,
 }

@@ -16,7 +16,8 @@ pub(super) async fn layout(dataset: &Inner, io: &Io) -> Result<Layout> {
     let mut regions = vec![Region::new(manifest, RegionKind::Metadata, "manifest")];
     let (mut at, mut overlaps) = (dataset.manifest_bytes, Vec::new());
     for fragment in &dataset.fragments {
-        for known in &fragment.files {
+        let contents = fragment.contents(&dataset.opening)?;
+        for known in &contents.files {
             let file = known.open(io, &dataset.opening).await?;
             let columns = table_columns(dataset, &known.columns, &file);
             let inner = file.clone();
@@ -29,7 +30,7 @@ pub(super) async fn layout(dataset: &Inner, io: &Io) -> Result<Layout> {
             regions.push(Region::new(range, RegionKind::Data, known.name.clone()).parts(parts));
             at = range.end();
         }
-        if let Some(deletions) = &fragment.deletions {
+        if let Some(deletions) = &contents.deletions {
             let length = deletions.measure(io).await?;
             let range = ByteRange::at(at, length)?;
             regions.push(Region::new(range, RegionKind::Metadata, deletions.name.clone()));
@@ -68,14 +69,21 @@ fn moved(mut region: Region, by: u64, columns: &[Option<usize>]) -> Region {
 pub(super) async fn check(dataset: &Inner, io: &Io) -> Result<Verified> {
     let mut verified = Verified::by(Checksums::Parts("the data files, not the manifest and deletion files".into()));
     for fragment in &dataset.fragments {
-        for known in &fragment.files {
+        let contents = match fragment.contents(&dataset.opening) {
+            Ok(contents) => contents,
+            Err(error) => {
+                verified.errors.push(error);
+                continue;
+            }
+        };
+        for known in &contents.files {
             match check_file(dataset, io, known).await {
                 Ok(Checksums::All) => {}
                 Ok(_) => verified.checksums = Checksums::None,
                 Err(error) => verified.errors.push(error),
             }
         }
-        if let Err(error) = fragment.deleted(io, &dataset.opening.options.limits).await {
+        if let Err(error) = fragment.deleted(io, &dataset.opening).await {
             verified.errors.push(error);
         }
         if let Err(error) = fragment.ids(io, &dataset.opening).await {

@@ -55,7 +55,7 @@ impl Draft {
         Ok(Draft {
             version: next.ok_or_else(|| Error::limit("versions of a dataset", base.message.version, 1u64 << 63))?,
             kept,
-            fragments: base.fragments.clone(),
+            fragments: base.fragments.iter().map(|fragment| fragment.bytes.clone()).collect(),
             last_fragment: next_fragment(base).checked_sub(1).and_then(|id| u32::try_from(id).ok()),
             next_row_id: base.message.next_row_id,
             indices: base.indices.clone(),
@@ -205,7 +205,7 @@ pub(super) fn missing(fragment: u64) -> Error {
 
 /// The number of the next fragment: none is ever used again.
 pub(super) fn next_fragment(base: &Base) -> u64 {
-    let used = base.message.fragments.iter().map(|fragment| fragment.id).max();
+    let used = base.fragments.iter().map(|fragment| fragment.message.id).max();
     let used = used.max(base.message.max_fragment_id.map(u64::from));
     used.map_or(0, |id| id.saturating_add(1))
 }

@@ -2,18 +2,21 @@
 
 use super::data_file::{FilePart, FragmentFile, Opening, leaf, stored_columns};
 use super::deletions::{Deleted, Kind as DeletionKind};
-use super::messages::{self, DataFragment};
+use super::manifest::{self, check_counts};
+use super::messages::{BasePath, DataFragment, FragmentCounts};
 use super::row_ids;
+use crate::container::bad_metadata;
 use crate::coroutine::Io;
 use crate::read::LanceFile;
 use crate::schema::Node;
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Field, FieldRef, UInt64Type};
 use bytes::Bytes;
-use colkit_core::{ByteRange, Error, Limits, Object, Objects, Result, Selection};
+use colkit_core::{ByteRange, Error, Limits, Object, Result, Selection};
+use prost::Message;
 use std::sync::{Arc, OnceLock};
 
-/// A fragment, as the manifest has it, and what has been opened of it.
+/// A fragment: how many rows it has, and all else once somebody asks. A table may have thousands of them.
 pub(crate) struct Fragment {
     pub id: u64,
     /// Rows in its files, those that are deleted too; 0 is not known yet.
@@ -22,6 +25,13 @@ pub(crate) struct Fragment {
     pub first: u64,
     /// Rows that are left.
     pub left: u64,
+    /// What the manifest says about it.
+    message: Bytes,
+    contents: OnceLock<Contents>,
+}
+
+/// What a fragment is made of, as the manifest has it, and what has been opened of it.
+pub(crate) struct Contents {
     pub files: Vec<FragmentFile>,
     pub deletions: Option<Deletions>,
     pub row_ids: RowIds,
@@ -56,14 +66,117 @@ const ROW_ID_FIELD: i32 = -3;
 const NOT_KNOWN: u64 = 0;
 
 impl Fragment {
-    /// The fragment of a manifest. Its objects get names, nothing is read.
-    pub fn new(
-        message: DataFragment,
-        manifest: &messages::Manifest,
-        counts_rows: bool,
-        objects: &Objects,
-    ) -> Result<Self> {
-        let place = |base: Option<u32>, folder: &str, name: &str| place(manifest, base, folder, name);
+    /// The fragment of a manifest, after those that have `first` rows. What the manifest does not say about the number of its
+    /// rows is read.
+    pub async fn new(message: Bytes, first: u64, io: &Io, opening: &Opening) -> Result<Self> {
+        let counts = FragmentCounts::decode(message.clone()).map_err(|e| bad_metadata("the manifest", e))?;
+        check_counts(counts.id, counts.physical_rows)?;
+        let rows = if opening.counts_rows { counts.physical_rows } else { NOT_KNOWN };
+        let mut fragment = Fragment { id: counts.id, rows, first, left: 0, message, contents: OnceLock::new() };
+        if rows == NOT_KNOWN {
+            let file = fragment.contents(opening)?.files.first();
+            let file = file.ok_or_else(|| Error::internal("a fragment without files"))?;
+            fragment.rows = file.open(io, opening).await?.fields.rows;
+        }
+        let deleted = match counts.deletion_file.map(|file| file.num_deleted_rows) {
+            None => 0,
+            Some(count @ 1..) if opening.counts_rows => count,
+            Some(_) => fragment.deleted(io, opening).await?.len(),
+        };
+        fragment.left = fragment.rows.checked_sub(deleted).ok_or_else(|| {
+            let what = format!("{deleted} of {} rows are deleted", fragment.rows);
+            Error::corrupt("bad_deletions", what).part(format!("fragment {}", fragment.id))
+        })?;
+        Ok(fragment)
+    }
+
+    /// What it is made of. Objects get names, nothing is read.
+    pub fn contents(&self, opening: &Opening) -> Result<&Contents> {
+        if let Some(known) = self.contents.get() {
+            return Ok(known);
+        }
+        let message = manifest::fragment(&self.message)?;
+        let contents = Contents::new(message, opening).map_err(|e| e.part(format!("fragment {}", self.id)))?;
+        Ok(self.contents.get_or_init(|| contents))
+    }
+
+    /// The deleted rows.
+    pub async fn deleted(&self, io: &Io, opening: &Opening) -> Result<Arc<Deleted>> {
+        match &self.contents(opening)?.deletions {
+            Some(deletions) => deletions.load(io, self.rows, &opening.options.limits).await,
+            None => Ok(Arc::default()),
+        }
+    }
+
+    /// The files that have some of these fields, open, with what they have of each.
+    pub async fn parts(&self, io: &Io, opening: &Opening, nodes: &[Arc<Node>]) -> Result<Vec<FilePart>> {
+        let has = |file: &FragmentFile| nodes.iter().any(|node| file.may_have(node));
+        let all = &self.contents(opening)?.files;
+        let wanted: Vec<&FragmentFile> = all.iter().filter(|file| has(file)).collect();
+        let mut parts = Vec::with_capacity(wanted.len());
+        for known in wanted {
+            let file = self.open(known, io, opening).await?;
+            let stored = stored_columns(&file);
+            let part = |node: &Arc<Node>| -> Result<Option<Arc<Node>>> {
+                let found = known.part_of(node, &file, &stored).map_err(|e| e.file(known.name.clone()))?;
+                Ok(found.map(Arc::new))
+            };
+            parts.push(FilePart {
+                object: known.object,
+                name: known.name.clone(),
+                path: known.path.clone(),
+                nodes: nodes.iter().map(part).collect::<Result<_>>()?,
+                file,
+            });
+        }
+        Ok(parts)
+    }
+
+    /// Opens a file, which must have as many rows as the fragment.
+    async fn open(&self, known: &FragmentFile, io: &Io, opening: &Opening) -> Result<Arc<LanceFile>> {
+        let file = known.open(io, opening).await?;
+        if file.fields.rows != self.rows {
+            let what = format!("the manifest says {} rows, the file has {}", self.rows, file.fields.rows);
+            return Err(Error::corrupt("row_count_mismatch", what).file(known.name.clone()));
+        }
+        Ok(file)
+    }
+
+    /// The ids of all rows, deleted ones too; `None` if they are addresses.
+    pub async fn ids(&self, io: &Io, opening: &Opening) -> Result<Option<Vec<u64>>> {
+        let limits = &opening.options.limits;
+        let contents = self.contents(opening)?;
+        match &contents.row_ids {
+            RowIds::Addresses => Ok(None),
+            RowIds::Inline(bytes) => {
+                let ids = row_ids::parse(bytes.clone(), self.rows, limits);
+                Ok(Some(ids.map_err(|e| e.part(format!("fragment {}", self.id)))?))
+            }
+            RowIds::Column { file, column } => {
+                Limits::check_memory("the row ids of a fragment", self.rows.saturating_mul(8), limits.memory)?;
+                let known = contents.files.get(*file).ok_or_else(|| Error::internal("row ids in no file"))?;
+                let field: FieldRef = Arc::new(Field::new("_rowid", DataType::UInt64, false));
+                let node = leaf(ROW_ID_FIELD, field, *column);
+                let part = FilePart {
+                    object: known.object,
+                    name: known.name.clone(),
+                    path: known.path.clone(),
+                    nodes: Vec::new(),
+                    file: self.open(known, io, opening).await?,
+                };
+                let ids = part.read(io, Arc::new(node), Selection::range(0..self.rows)).await?;
+                let ids = ids.as_primitive_opt::<UInt64Type>();
+                let ids = ids.ok_or_else(|| Error::corrupt("bad_row_ids", "row ids are not numbers of 64 bits"))?;
+                Ok(Some(ids.values().to_vec()))
+            }
+        }
+    }
+}
+
+impl Contents {
+    fn new(message: DataFragment, opening: &Opening) -> Result<Self> {
+        let objects = &opening.options.objects;
+        let place = |base: Option<u32>, folder: &str, name: &str| place(&opening.base_paths, base, folder, name);
         let mut files = Vec::with_capacity(message.files.len());
         let mut row_ids = None;
         for file in message.files {
@@ -85,118 +198,20 @@ impl Fragment {
                 };
                 let name = format!("{}-{}-{}.{}", message.id, file.read_version, file.id, kind.extension());
                 let path = place(file.base_id, "_deletions", &name)?;
-                let count = Some(file.num_deleted_rows).filter(|n| *n > 0 && counts_rows);
+                let count = Some(file.num_deleted_rows).filter(|n| *n > 0 && opening.counts_rows);
                 let (object, name) = (objects.add(&path)?, objects.full_name(&path));
                 Some(Deletions { object, name, kind, count, deleted: OnceLock::new() })
             }
         };
-        let stable = manifest.reader_feature_flags & 2 != 0;
         let row_ids = match (message.row_ids, row_ids) {
             (Some(bytes), _) => RowIds::Inline(bytes),
             (None, Some(column)) => column,
-            (None, None) if stable => {
+            (None, None) if opening.stable_row_ids => {
                 return Err(Error::corrupt("bad_row_ids", "a fragment without row ids in a dataset that has them"));
             }
             (None, None) => RowIds::Addresses,
         };
-        let rows = if counts_rows { message.physical_rows } else { NOT_KNOWN };
-        Ok(Fragment { id: message.id, rows, first: 0, left: 0, files, deletions, row_ids })
-    }
-
-    /// Finds out how many rows there are where the manifest does not say it.
-    pub async fn count_rows(&mut self, io: &Io, opening: &Opening) -> Result<()> {
-        if self.rows == NOT_KNOWN {
-            let file = self.files.first().ok_or_else(|| Error::internal("a fragment without files"))?;
-            self.rows = file.open(io, opening).await?.fields.rows;
-        }
-        let deleted = match &self.deletions {
-            None => 0,
-            Some(Deletions { count: Some(count), .. }) => *count,
-            Some(deletions) => deletions.load(io, self.rows, &opening.options.limits).await?.len(),
-        };
-        self.left = self.rows.checked_sub(deleted).ok_or_else(|| {
-            let what = format!("{deleted} of {} rows are deleted", self.rows);
-            Error::corrupt("bad_deletions", what).part(format!("fragment {}", self.id))
-        })?;
-        Ok(())
-    }
-
-    /// The deleted rows.
-    pub async fn deleted(&self, io: &Io, limits: &Limits) -> Result<Arc<Deleted>> {
-        match &self.deletions {
-            Some(deletions) => deletions.load(io, self.rows, limits).await,
-            None => Ok(Arc::default()),
-        }
-    }
-
-    /// The files that have some of these fields, open, with what they have of each.
-    pub async fn parts(&self, io: &Io, opening: &Opening, nodes: &[Arc<Node>]) -> Result<Vec<FilePart>> {
-        let has = |file: &FragmentFile| nodes.iter().any(|node| file.may_have(node));
-        let wanted: Vec<usize> = (0..self.files.len()).filter(|i| self.files.get(*i).is_some_and(has)).collect();
-        let mut parts = Vec::with_capacity(wanted.len());
-        for (index, file) in wanted.iter().zip(self.open_files(io, opening, &wanted).await?) {
-            let Some(known) = self.files.get(*index) else { continue };
-            let stored = stored_columns(&file);
-            let part = |node: &Arc<Node>| -> Result<Option<Arc<Node>>> {
-                let found = known.part_of(node, &file, &stored).map_err(|e| e.file(known.name.clone()))?;
-                Ok(found.map(Arc::new))
-            };
-            parts.push(FilePart {
-                object: known.object,
-                name: known.name.clone(),
-                path: known.path.clone(),
-                nodes: nodes.iter().map(part).collect::<Result<_>>()?,
-                file,
-            });
-        }
-        Ok(parts)
-    }
-
-    /// Opens these files, which must have as many rows as the fragment.
-    async fn open_files(&self, io: &Io, opening: &Opening, files: &[usize]) -> Result<Vec<Arc<LanceFile>>> {
-        let mut opened = Vec::with_capacity(files.len());
-        for file in files.iter().filter_map(|i| self.files.get(*i)) {
-            opened.push(file.open(io, opening).await?);
-        }
-        for (file, known) in opened.iter().zip(files.iter().filter_map(|i| self.files.get(*i))) {
-            if file.fields.rows != self.rows {
-                let what = format!("the manifest says {} rows, the file has {}", self.rows, file.fields.rows);
-                return Err(Error::corrupt("row_count_mismatch", what).file(known.name.clone()));
-            }
-        }
-        Ok(opened)
-    }
-
-    /// The ids of all rows, deleted ones too; `None` if they are addresses.
-    pub async fn ids(&self, io: &Io, opening: &Opening) -> Result<Option<Vec<u64>>> {
-        let limits = &opening.options.limits;
-        match &self.row_ids {
-            RowIds::Addresses => Ok(None),
-            RowIds::Inline(bytes) => {
-                let ids = row_ids::parse(bytes.clone(), self.rows, limits);
-                Ok(Some(ids.map_err(|e| e.part(format!("fragment {}", self.id)))?))
-            }
-            RowIds::Column { file, column } => {
-                Limits::check_memory("the row ids of a fragment", self.rows.saturating_mul(8), limits.memory)?;
-                let opened = self.open_files(io, opening, &[*file]).await?;
-                let (Some(opened), Some(known)) = (opened.into_iter().next(), self.files.get(*file)) else {
-                    return Err(Error::internal("row ids in no file"));
-                };
-                let field: FieldRef = Arc::new(Field::new("_rowid", DataType::UInt64, false));
-                let node = leaf(ROW_ID_FIELD, field, *column);
-                let part = FilePart {
-                    object: known.object,
-                    name: known.name.clone(),
-                    path: known.path.clone(),
-                    nodes: Vec::new(),
-                    file: opened,
-                };
-                let ids = part.read(io, Arc::new(node), Selection::range(0..self.rows)).await?;
-                let ids = ids.as_primitive_opt::<UInt64Type>();
-                let ids = ids.ok_or_else(|| Error::corrupt("bad_row_ids", "row ids are not numbers of 64 bits"))?;
-                Ok(Some(ids.values().to_vec()))
-            }
-        }
+        Ok(Contents { files, deletions, row_ids })
     }
 }
 
@@ -235,9 +250,9 @@ impl Deletions {
 }
 
 /// Where a file is, relative to the dataset or, through a base path, as a whole path.
-pub(super) fn place(manifest: &messages::Manifest, base: Option<u32>, folder: &str, name: &str) -> Result<String> {
+pub(super) fn place(bases: &[BasePath], base: Option<u32>, folder: &str, name: &str) -> Result<String> {
     let Some(id) = base else { return Ok(format!("{folder}/{name}")) };
-    let base = manifest.base_paths.iter().find(|base| base.id == id).ok_or_else(|| {
+    let base = bases.iter().find(|base| base.id == id).ok_or_else(|| {
         Error::corrupt("bad_dataset", format!("{name} is in the base path {id}, which the manifest does not have"))
     })?;
     let path = base.path.trim_end_matches('/');

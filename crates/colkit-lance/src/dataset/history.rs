@@ -1,8 +1,9 @@
 //! What the versions of a dataset say about themselves, without its data.
 
 use super::manifest;
-use super::messages::{Manifest, Timestamp, Transaction};
+use super::messages::{DataFragment, Manifest, Timestamp, Transaction};
 use crate::bytes_at::u32_at;
+use crate::container::bad_metadata;
 use crate::coroutine::{Io, coroutine};
 use colkit_core::{Boxed, ByteRange, Error, ReadOptions, Result};
 use prost::Message;
@@ -36,23 +37,26 @@ impl VersionSummary {
         coroutine(move |io| async move {
             let message = manifest::message(&io, size, &ReadOptions::default()).await?;
             let operation = inline_operation(&io, size, &message).await?;
-            Ok(Self::new(message, operation))
+            Self::new(message, operation)
         })
     }
 
-    fn new(message: Manifest, operation: Option<&'static str>) -> Self {
-        let fragment = |f: super::messages::DataFragment| {
+    fn new(message: Manifest, operation: Option<&'static str>) -> Result<Self> {
+        let mut fragments = HashMap::with_capacity(message.fragments.len());
+        for bytes in message.fragments {
+            let f = DataFragment::decode(bytes).map_err(|e| bad_metadata("the manifest", e))?;
             let deleted = f.deletion_file.map_or(0, |d| d.num_deleted_rows);
-            Some((f.files.into_iter().next()?.path, (f.physical_rows, deleted)))
-        };
-        VersionSummary {
+            let counts = (f.physical_rows, deleted);
+            fragments.extend(f.files.into_iter().next().map(|first| (first.path, counts)));
+        }
+        Ok(VersionSummary {
             version: message.version,
             time: message.timestamp.map(nanoseconds),
             operation,
             transaction_file: Some(message.transaction_file).filter(|name| !name.is_empty()),
             writer: message.writer_version.map(|w| format!("{} {}", w.library, w.version)),
-            fragments: message.fragments.into_iter().filter_map(fragment).collect(),
-        }
+            fragments,
+        })
     }
 
     /// How many fragments there are.

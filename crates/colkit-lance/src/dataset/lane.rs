@@ -184,7 +184,7 @@ impl Machine for DatasetLane {
 async fn read_together(dataset: Arc<Inner>, columns: Arc<Columns>, io: Io, part: FragmentRows) -> Result<RecordBatch> {
     let fragment = fragment_of(&dataset, &part)?;
     let nodes: Vec<Arc<Node>> = columns.wanted.iter().filter_map(Wanted::node).collect();
-    let deleted = fragment.deleted(&io, &dataset.opening.options.limits).await?;
+    let deleted = fragment.deleted(&io, &dataset.opening).await?;
     let rows = deleted.physical(&part.rows);
     let files: Arc<[FilePart]> = fragment.parts(&io, &dataset.opening, &nodes).await?.into();
     let mut place = 0;
@@ -241,7 +241,7 @@ struct OneFragment {
 impl OneFragment {
     async fn start(self, io: &Io, part: FragmentRows, wanted: Wanted) -> Result<Started> {
         let fragment = fragment_of(&self.dataset, &part)?;
-        let deleted = fragment.deleted(io, &self.dataset.opening.options.limits).await?;
+        let deleted = fragment.deleted(io, &self.dataset.opening).await?;
         let rows = deleted.physical(&part.rows);
         let schema = self.columns.schema.clone();
         let Wanted::Field(node) = wanted else {

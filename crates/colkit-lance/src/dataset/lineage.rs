@@ -22,7 +22,7 @@ pub struct Lineage {
 impl Base {
     /// The lineage of the rows of a fragment that are left; `deletions` is its deletion file.
     pub fn lineage(&self, fragment: u64, deletions: Option<(Kind, &[u8])>, limits: &Limits) -> Result<Lineage> {
-        let Some((known, _)) = self.fragment(fragment) else {
+        let Some(known) = self.fragment(fragment).map(|stated| &stated.message) else {
             return Err(Error::internal(format!("fragment {fragment} is gone")));
         };
         let rows = known.physical_rows;

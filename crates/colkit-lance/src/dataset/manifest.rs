@@ -39,13 +39,10 @@ pub(crate) async fn read(io: &Io, size: u64, options: &ReadOptions) -> Result<Ma
     checked(message(io, size, options).await?, &options.limits)
 }
 
-/// What a manifest says, once it is clear that it can be read and does not contradict itself.
+/// What a manifest says, once it is clear that it can be read. Fragments are checked one by one, by who needs them.
 pub(super) fn checked(message: messages::Manifest, limits: &Limits) -> Result<Manifest> {
     check_flags(message.reader_feature_flags)?;
     let fields = schema(&message, limits)?;
-    for fragment in &message.fragments {
-        check_fragment(fragment).map_err(|e| e.part(format!("fragment {}", fragment.id)))?;
-    }
     let counts_rows = message.writer_version.is_some();
     Ok(Manifest { message, fields, counts_rows })
 }
@@ -171,16 +168,30 @@ fn check_siblings(nodes: &[Node]) -> Result<()> {
     Ok(())
 }
 
-/// An error if a fragment contradicts itself, or says something that cannot be read.
-fn check_fragment(fragment: &DataFragment) -> Result<()> {
-    if fragment.id > u64::from(u32::MAX) {
-        return Err(Error::corrupt("bad_dataset", "fragment ids have 32 bits"));
-    }
+/// A fragment that can be read and does not contradict itself.
+pub(super) fn fragment(bytes: &Bytes) -> Result<DataFragment> {
+    let fragment = DataFragment::decode(bytes.clone()).map_err(|e| bad_metadata("the manifest", e))?;
+    check_counts(fragment.id, fragment.physical_rows)?;
+    check_files(&fragment).map_err(|e| e.part(format!("fragment {}", fragment.id)))?;
+    Ok(fragment)
+}
+
+/// An error if a fragment cannot have this number, or so many rows.
+pub(super) fn check_counts(id: u64, rows: u64) -> Result<()> {
+    let error = if id > u64::from(u32::MAX) {
+        Error::corrupt("bad_dataset", "fragment ids have 32 bits")
+    } else if rows > u64::from(u32::MAX) + 1 {
+        Error::corrupt("bad_row_count", format!("{rows} rows in one fragment"))
+    } else {
+        return Ok(());
+    };
+    Err(error.part(format!("fragment {id}")))
+}
+
+/// An error if the files of a fragment contradict each other, or it says something that cannot be read.
+fn check_files(fragment: &DataFragment) -> Result<()> {
     if fragment.files.is_empty() {
         return Err(Error::corrupt("bad_dataset", "a fragment without data files"));
-    }
-    if fragment.physical_rows > u64::from(u32::MAX) + 1 {
-        return Err(Error::corrupt("bad_row_count", format!("{} rows in one fragment", fragment.physical_rows)));
     }
     if fragment.external_row_ids.is_some() || !fragment.overlays.is_empty() {
         return Err(Error::unsupported("unknown_feature", "row ids or values in files of their own"));

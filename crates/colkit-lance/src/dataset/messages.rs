@@ -11,9 +11,9 @@ pub struct Manifest {
     /// The schema, parents before children.
     #[prost(message, repeated, tag = "1")]
     pub fields: Vec<Field>,
-    /// The fragments, in the order of their rows.
-    #[prost(message, repeated, tag = "2")]
-    pub fragments: Vec<DataFragment>,
+    /// The fragments, in the order of their rows: each a [`DataFragment`]. There may be many, of which few are looked at.
+    #[prost(bytes = "bytes", repeated, tag = "2")]
+    pub fragments: Vec<Bytes>,
     /// The number of the version.
     #[prost(uint64, tag = "3")]
     pub version: u64,
@@ -127,6 +127,28 @@ pub struct DataFragment {
     /// Row ids in a hidden column.
     #[prost(message, optional, tag = "12")]
     pub row_ids_as_column: Option<Anything>,
+}
+
+/// What counting the rows of a [`DataFragment`] needs of it.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct FragmentCounts {
+    /// Its number.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    /// Which rows are deleted.
+    #[prost(message, optional, tag = "3")]
+    pub deletion_file: Option<DeletionCount>,
+    /// Rows, deleted ones too; 0 is not known.
+    #[prost(uint64, tag = "4")]
+    pub physical_rows: u64,
+}
+
+/// What counting needs of a [`DeletionFile`].
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct DeletionCount {
+    /// How many rows; 0 is not known.
+    #[prost(uint64, tag = "4")]
+    pub num_deleted_rows: u64,
 }
 
 /// A message that is only known to be there.

@@ -82,7 +82,7 @@ impl Change {
                 let mut next_id = next_fragment(base);
                 let mut told = Vec::new();
                 for group in groups {
-                    let old = group.fragments.iter().filter_map(|id| Some(base.fragment(*id)?.1.clone()));
+                    let old = group.fragments.iter().filter_map(|id| Some(base.fragment(*id)?.bytes.clone()));
                     told.push((old.collect(), group.fragments_after(columns, &mut next_id)?));
                 }
                 Transaction::rewrite(start, &told)
@@ -137,7 +137,7 @@ impl Deletion {
     /// The fragment with these rows deleted; `None` if there are no others.
     fn applied(&self, base: &Base, read_version: u64) -> Result<Option<Bytes>> {
         let Some((vector, id)) = &self.vector else { return Ok(None) };
-        let (_, bytes) = base.fragment(self.fragment).ok_or_else(|| missing(self.fragment))?;
+        let bytes = &base.fragment(self.fragment).ok_or_else(|| missing(self.fragment))?.bytes;
         let file = DeletionFile {
             file_type: vector.kind().number(),
             read_version,

@@ -12,8 +12,8 @@ impl Base {
     /// The files that it needs: data files, deletion files, its transaction, and the folders of its indices.
     pub fn needed(&self) -> Result<Vec<Needed>> {
         let mut needed = Vec::new();
-        for fragment in &self.message.fragments {
-            needed.extend(fragment.files.iter().map(|file| ("data", file.path.clone())));
+        for fragment in &self.fragments {
+            needed.extend(fragment.message.files.iter().map(|file| ("data", file.path.clone())));
         }
         for (path, _) in self.fragments()?.into_iter().filter_map(|fragment| fragment.deletions) {
             let name = path.rsplit('/').next().unwrap_or(&path).to_owned();

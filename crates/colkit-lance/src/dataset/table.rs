@@ -41,7 +41,6 @@ struct Facts {
     branch: Option<String>,
     time: Option<Nanoseconds>,
     writer: Option<String>,
-    stable_row_ids: bool,
 }
 
 /// The columns that row ids and addresses come in, if they are wanted.
@@ -52,20 +51,28 @@ impl Dataset {
     pub async fn open(io: &Io, size: u64, registry: Arc<Registry>, options: ReadOptions) -> Result<Self> {
         let Manifest { mut message, fields, counts_rows } = manifest::read(io, size, &options).await?;
         let stated = std::mem::take(&mut message.fragments);
+        let opening = Opening {
+            registry,
+            options,
+            base_paths: std::mem::take(&mut message.base_paths),
+            counts_rows,
+            stable_row_ids: message.reader_feature_flags & 2 != 0,
+            sidecars: Mutex::default(),
+        };
         let mut fragments = Vec::with_capacity(stated.len());
-        for fragment in stated {
-            let part = format!("fragment {}", fragment.id);
-            let known = Fragment::new(fragment, &message, counts_rows, &options.objects);
-            fragments.push(known.map_err(|e| e.part(part))?);
+        let mut rows = 0u64;
+        for bytes in stated {
+            let fragment = Fragment::new(bytes, rows, io, &opening).await?;
+            rows = rows.checked_add(fragment.left).ok_or_else(|| {
+                Error::corrupt("bad_row_count", "the fragments have more than 2^64 rows together").part("manifest")
+            })?;
+            fragments.push(fragment);
         }
-        let opening = Opening { registry, options, sidecars: Mutex::default() };
-        let rows = count(io, &opening, &mut fragments).await?;
         let facts = Facts {
             version: message.version,
             branch: message.branch,
             time: message.timestamp.map(nanoseconds),
             writer: message.writer_version.map(|w| format!("{} {}", w.library, w.version)),
-            stable_row_ids: message.reader_feature_flags & 2 != 0,
         };
         let schema = with_row_columns(&fields.schema, opening.options.row_ids);
         let inner = Inner { fields, fragments, opening, rows, manifest_bytes: size, facts };
@@ -96,19 +103,6 @@ fn with_row_columns(schema: &SchemaRef, wanted: bool) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Gives every fragment the place of its rows in the table, and counts them all.
-async fn count(io: &Io, opening: &Opening, fragments: &mut [Fragment]) -> Result<u64> {
-    let mut first = 0u64;
-    for fragment in fragments {
-        fragment.count_rows(io, opening).await?;
-        fragment.first = first;
-        first = first.checked_add(fragment.left).ok_or_else(|| {
-            Error::corrupt("bad_row_count", "the fragments have more than 2^64 rows together").part("manifest")
-        })?;
-    }
-    Ok(first)
-}
-
 impl Inner {
     /// These rows of the table by fragments: which one, and the rows counted from its first that is left.
     pub fn by_fragment(&self, rows: &Selection) -> Vec<FragmentRows> {
@@ -137,7 +131,7 @@ impl Inner {
             let whole = |r: &Range<u64>| Split { rows: in_table(r), ranges: Vec::new() };
             return Ok(part.rows.ranges().iter().map(whole).collect());
         }
-        let deleted = fragment.deleted(&io, &self.opening.options.limits).await?;
+        let deleted = fragment.deleted(&io, &self.opening).await?;
         let mut wanted = vec![deleted.physical(&part.rows).span()];
         let (mut bytes, mut columns) = (0u64, Vec::new());
         let files = fragment.parts(&io, &self.opening, &nodes).await?;
@@ -188,7 +182,9 @@ impl Inner {
 
     /// The columns that a predicate names, by their places among the file's own top-level columns.
     fn own_columns(&self, fragment: &Fragment, part: &FilePart, predicate: &BoundPredicate) -> HashMap<usize, usize> {
-        let Some(known) = fragment.files.iter().find(|f| f.object == part.object) else { return HashMap::new() };
+        let contents = fragment.contents(&self.opening).ok();
+        let known = contents.and_then(|contents| contents.files.iter().find(|f| f.object == part.object));
+        let Some(known) = known else { return HashMap::new() };
         let own = |column: usize| {
             let stored = *known.columns.get(&self.fields.roots.get(column)?.id)?;
             let place = part.file.fields.roots.iter().position(|root| root.column == Some(stored))?;
@@ -231,14 +227,15 @@ impl Table for Dataset {
     }
 
     fn bytes(&self) -> Option<u64> {
-        let files = self.inner.fragments.iter().flat_map(|f| &f.files);
+        let files = self.inner.fragments.iter().filter_map(|f| f.contents(&self.inner.opening).ok());
+        let files = files.flat_map(|contents| &contents.files);
         let bytes = files.filter_map(|f| f.known().map(|known| known.container.size()).or(f.length));
         Some(bytes.fold(self.inner.manifest_bytes, u64::saturating_add))
     }
 
     fn properties(&self) -> Vec<(&'static str, String)> {
-        let Inner { facts, fragments, rows, .. } = self.inner.as_ref();
-        let files: usize = fragments.iter().map(|f| f.files.len()).sum();
+        let Inner { facts, fragments, rows, opening, .. } = self.inner.as_ref();
+        let files: usize = fragments.iter().filter_map(|f| Some(f.contents(opening).ok()?.files.len())).sum();
         let physical = fragments.iter().map(|f| f.rows).fold(0, u64::saturating_add);
         let mut properties = vec![("dataset version", facts.version.to_string())];
         properties.extend(facts.branch.clone().map(|branch| ("branch", branch)));
@@ -247,7 +244,7 @@ impl Table for Dataset {
         properties.push(("fragments", fragments.len().to_string()));
         properties.push(("data files", files.to_string()));
         properties.push(("deleted rows", physical.saturating_sub(*rows).to_string()));
-        if facts.stable_row_ids {
+        if opening.stable_row_ids {
             properties.push(("row ids", "stable".into()));
         }
         properties
