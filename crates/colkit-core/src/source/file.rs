@@ -116,6 +116,7 @@ impl Source for FileSource {
         // Large requests are pieces of a scan, which read-ahead helps.
         let bytes = requests.iter().map(|r| r.len()).fold(0, u64::saturating_add);
         let scattered = requests.len() > 1 && bytes / (requests.len() as u64) < SHARED_BUFFER as u64;
+        let scattered = scattered && self.size > READ_AHEAD;
         let handle = self.handle()?;
         let file = if scattered { for_scattered_reads(&handle) } else { &handle.file };
         // For few requests it does not matter where they come from.
@@ -137,6 +138,9 @@ impl Source for FileSource {
 
 /// Requests smaller than this are read into a common buffer of at most this size.
 const SHARED_BUFFER: usize = 64 << 10;
+
+/// What systems read ahead. Smaller files are not worth a second descriptor.
+const READ_AHEAD: u64 = 128 << 10;
 
 /// Scans of less than this are over before read-ahead has done harm.
 const WORTH_ASKING: u64 = 256 << 10;

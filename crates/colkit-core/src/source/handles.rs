@@ -146,7 +146,7 @@ impl Pool {
 /// Files kept open at most: a part of what the process may have, since each may be open twice and others open files too.
 pub(crate) fn most_open() -> usize {
     static MOST: OnceLock<usize> = OnceLock::new();
-    *MOST.get_or_init(|| (allowed().unwrap_or(512) / 8).clamp(4, 256))
+    *MOST.get_or_init(|| (allowed().unwrap_or(512) / 8).clamp(4, 1024))
 }
 
 /// Open files that the system allows this process.
