@@ -3,6 +3,20 @@
 //! A file names the encoding of each page and column by a type URL. What such a name means is looked up here. An
 //! encoding is pure: it is given a description and byte ranges, answers with a machine that asks for some of those
 //! bytes, and turns them into arrays. A name that nobody registered makes only the columns fail that use it.
+//!
+//! Pages of version 2.1 and later name a second level: how their values are compressed. [`ValueEncoding`] is what is
+//! registered for it.
+
+mod compression;
+mod encoder;
+
+/// Bytes that are shared instead of copied: descriptions come as such.
+pub use bytes::Bytes;
+pub use compression::{
+    AsBlock, Chunk, Compression, CompressiveEncoding, Encodings, Form, InChunks, Output, PerValue, ValueEncoding,
+};
+pub(crate) use compression::{ValueEncodings, collector, mismatch, run_collector};
+pub use encoder::{ChunkEncoder, PageValues};
 
 use crate::container::{ColumnMetadata, Description, PageMetadata};
 use crate::rows::Rows;
@@ -10,7 +24,6 @@ use crate::schema::Kind;
 use arrow::array::ArrayRef;
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::FieldRef;
-use bytes::Bytes;
 use colkit_core::{Boxed, ByteRange, Error, Limits, Result};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -33,6 +46,15 @@ pub struct PageContext {
     pub file_size: u64,
     /// Ceilings.
     pub limits: Limits,
+    /// The compressions of values that are known.
+    pub(crate) values: Arc<ValueEncodings>,
+}
+
+impl PageContext {
+    /// Understands how values of the page are compressed.
+    pub fn compression(&self, message: &CompressiveEncoding) -> Result<Arc<dyn Compression>> {
+        self.values.parse(message)
+    }
 }
 
 /// What the values of a column shall become.
@@ -178,6 +200,7 @@ pub trait ColumnEncoding: Send + Sync {
 pub struct Registry {
     pages: HashMap<&'static str, Arc<dyn PageEncoding>>,
     columns: HashMap<&'static str, Arc<dyn ColumnEncoding>>,
+    values: Arc<ValueEncodings>,
 }
 
 impl Registry {
@@ -192,7 +215,20 @@ impl Registry {
         registry.add_column(Arc::new(crate::v20::PlainColumns));
         registry.add_page(Arc::new(crate::v20::ArrayEncodings));
         registry.add_page(Arc::new(crate::v21::PageLayouts));
+        for encoding in crate::v21::compression::BUILT_IN {
+            registry.add_values(Arc::new(*encoding));
+        }
         registry
+    }
+
+    /// Adds a compression of values, in place of one of the same name.
+    pub fn add_values(&mut self, encoding: Arc<dyn ValueEncoding>) {
+        Arc::make_mut(&mut self.values).add(encoding);
+    }
+
+    /// The names of the compressions of values that are known, in order.
+    pub fn value_names(&self) -> Vec<&str> {
+        self.values.names()
     }
 
     /// Adds a page encoding, in place of one of the same name.
@@ -203,6 +239,11 @@ impl Registry {
     /// Adds a column encoding, in place of one of the same name.
     pub fn add_column(&mut self, encoding: Arc<dyn ColumnEncoding>) {
         self.columns.insert(encoding.name(), encoding);
+    }
+
+    /// The compressions of values.
+    pub(crate) fn values(&self) -> Arc<ValueEncodings> {
+        self.values.clone()
     }
 
     /// Understands a page.
@@ -223,6 +264,7 @@ impl Registry {
             length: page.length,
             file_size,
             limits: limits.clone(),
+            values: self.values.clone(),
         })
     }
 
@@ -237,8 +279,12 @@ fn unknown<'a>(what: &str, description: &Description, known: impl Iterator<Item 
     let mut known: Vec<&str> = known.copied().collect();
     known.sort_unstable();
     let name = if description.name.is_empty() { "no encoding at all" } else { &description.name };
+    unknown_name(what, name).hint(format!("known {what} encodings: {}; other columns can be read", known.join(", ")))
+}
+
+/// Something uses an encoding that nobody registered.
+fn unknown_name(what: &str, name: &str) -> Error {
     Error::unsupported("unknown_encoding", format!("this {what} uses {name}, which is not known here"))
-        .hint(format!("known {what} encodings: {}; other columns can be read", known.join(", ")))
 }
 
 /// A buffer of a page, by number.

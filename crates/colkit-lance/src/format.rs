@@ -131,6 +131,6 @@ impl Format for Lance {
     }
 
     fn writer(&self, schema: SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Box<dyn TableWriter>> {
-        Ok(Box::new(LanceWriter::new(schema, sink, options, &self.write_options)?))
+        Ok(Box::new(LanceWriter::new(schema, sink, options, &self.write_options, self.registry.values())?))
     }
 }

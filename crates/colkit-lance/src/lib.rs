@@ -35,7 +35,7 @@ pub use describe::{ColumnSummary, PageEntry};
 pub use format::Lance;
 pub use rows::Rows;
 pub use table::LanceTable;
-pub use write::{LanceWriteOptions, Prefer};
+pub use write::{EncodingSet, LanceWriteOptions, Prefer};
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]

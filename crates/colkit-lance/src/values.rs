@@ -279,6 +279,18 @@ impl Values {
         }
     }
 
+    /// Bytes of the values so far, about.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Values::Bits(bits) => bits.len() as u64 / 8,
+            Values::Fixed { data, .. } => data.len() as u64,
+            Values::Shared { data, .. } => data.len() as u64,
+            Values::Runs(runs) => runs.values.len() as u64,
+            Values::Variable(variable) => variable.data.len() as u64,
+            Values::Lists { items, .. } => items.bytes(),
+        }
+    }
+
     /// Gives the values a type.
     pub fn array(self, data_type: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         let len = self.len();

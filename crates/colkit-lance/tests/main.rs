@@ -15,6 +15,7 @@
 mod conditions;
 mod dataset_faults;
 mod datasets;
+mod encodings;
 mod extensions;
 mod golden;
 mod handmade;

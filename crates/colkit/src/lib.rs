@@ -140,7 +140,8 @@ pub use colkit_store as store;
 #[cfg(feature = "lance")]
 pub mod lance {
     pub use colkit_lance::container::Version;
-    pub use colkit_lance::{Lance, LanceWriteOptions, Prefer};
+    pub use colkit_lance::encoding;
+    pub use colkit_lance::{EncodingSet, Lance, LanceWriteOptions, Prefer};
 }
 pub use columns::ColumnName;
 pub use compressed::Compression;

@@ -7,13 +7,13 @@
 //! | yes | 0 or 2 | that value; with levels if there are buffers |
 //! | no | 1 or 3 | the value in buffer 0; then levels |
 
-use super::block;
-use super::compressive::Compressive;
+use super::compression::as_block;
+use super::compression::flat::Flat;
 use super::layers::{Layers, Levels};
-use super::messages::ConstantLayout;
+use super::messages::{CompressiveEncoding, ConstantLayout};
 use crate::bytes_at::{cut, size, u32_at};
 use crate::coroutine::{Io, coroutine};
-use crate::encoding::{Decoded, Page, PageContext, PageSummary, Target, buffer_at};
+use crate::encoding::{Compression, Decoded, Page, PageContext, PageSummary, Target, buffer_at};
 use crate::nulls::null_array;
 use crate::packed::{plain_array, plain_width};
 use crate::rows::Rows;
@@ -27,13 +27,16 @@ use colkit_core::{Boxed, Error, Limits, Result};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+/// How levels are compressed, and how many there are.
+type LevelBlock = (Arc<dyn Compression>, u64);
+
 /// A page of one value or none.
 pub(super) struct Constant {
     context: PageContext,
     layers: Layers,
     inline: Option<Bytes>,
-    rep: Option<(Compressive, u64)>,
-    def: Option<(Compressive, u64)>,
+    rep: Option<LevelBlock>,
+    def: Option<LevelBlock>,
     known: OnceLock<ConstantParts>,
 }
 
@@ -54,9 +57,9 @@ impl Constant {
         if !matches!((layout.inline_value.is_some(), buffers), (false, 0..=3) | (true, 0 | 2)) {
             return Err(Error::corrupt("bad_encoding", format!("a constant page with {buffers} buffers")));
         }
-        let levels = |encoding, count| -> Result<Option<(Compressive, u64)>> {
+        let levels = |encoding: Option<CompressiveEncoding>, count| -> Result<Option<LevelBlock>> {
             Ok(match encoding {
-                Some(encoding) => Some((Compressive::parse(encoding)?, count)),
+                Some(encoding) => Some((context.compression(&encoding)?, count)),
                 None => None,
             })
         };
@@ -87,11 +90,11 @@ impl Constant {
         let ranges = (0..self.context.buffers.len()).map(|i| buffer_at(&self.context.buffers, i, "a constant page"));
         let fetched = io.read(ranges.collect::<Result<Vec<_>>>()?).await?;
         let (value_at, levels_at) = self.buffers();
-        let levels = |index: usize, encoding: &Option<(Compressive, u64)>| -> Result<Option<Vec<u16>>> {
+        let levels = |index: usize, encoding: &Option<LevelBlock>| -> Result<Option<Vec<u16>>> {
             let Some(bytes) = levels_at.and_then(|at| fetched.get(at + index)).filter(|b| !b.is_empty()) else {
                 return Ok(None);
             };
-            let flat = Compressive::Flat { bits: 16 };
+            let flat: Arc<dyn Compression> = Arc::new(Flat { bits: 16 });
             let (encoding, count) = match encoding {
                 Some((encoding, count)) => (encoding, size(*count)?),
                 None => (&flat, bytes.len() / 2),
@@ -102,7 +105,7 @@ impl Constant {
                 return Err(Error::corrupt("bad_levels", format!("{count} levels in {} bytes", bytes.len())));
             }
             let mut levels = Vec::new();
-            block::levels(encoding, bytes, count, &mut levels, &self.context.limits)?;
+            as_block(encoding.as_ref())?.levels(bytes, count, &self.context.limits, &mut levels)?;
             Ok(Some(levels))
         };
         let (rep, def) = (levels(0, &self.rep)?, levels(1, &self.def)?);

@@ -8,13 +8,12 @@
 //!
 //! Buffer 0 holds the entries. Buffer 1, unless every row is equally long, says at which byte each row starts.
 
-use super::compressive::Compressive;
+use super::compression::per_value;
 use super::layers::{Layers, Levels};
 use super::messages::{Details, FullZipLayout};
-use super::per_value::{self, Raw};
 use crate::bytes_at::{cut, size, slice_at, times, uint_at};
 use crate::coroutine::{Io, coroutine};
-use crate::encoding::{Decoded, Page, PageBytes, PageContext, PageSummary, Target, buffer_at, part_of};
+use crate::encoding::{Compression, Decoded, Page, PageBytes, PageContext, PageSummary, Target, buffer_at, part_of};
 use crate::nulls::null_array;
 use crate::rows::Rows;
 use arrow::buffer::Buffer;
@@ -30,7 +29,7 @@ pub(super) struct FullZip {
     bits_rep: u32,
     bits_def: u32,
     form: Form,
-    values: Compressive,
+    values: Arc<dyn Compression>,
     layers: Layers,
     num_visible: u64,
     /// The row index, if it was worth keeping.
@@ -74,7 +73,7 @@ impl FullZip {
             bits_rep: layout.bits_rep,
             bits_def: layout.bits_def,
             form,
-            values: Compressive::parse(values)?,
+            values: context.compression(&values)?,
             layers,
             num_visible: layout.num_visible_items.into(),
             index: OnceLock::new(),
@@ -177,16 +176,16 @@ impl FullZip {
                     data.into_buffer()
                 };
                 let (nulls, layers) = self.layers.unravel(levels, &target.around)?;
-                let values = per_value::fixed(&self.values, data, width, data_type, nulls)?;
+                let values = per_value(self.values.as_ref())?.fixed(data, width, data_type, nulls, limits)?;
                 Ok(Decoded::Shaped { values, layers })
             }
             Form::Variable(length_width) => {
-                let mut raw = Raw::default();
+                let mut raw = Vec::new();
                 for (bytes, walk) in fetched.iter().zip(walks) {
                     self.split_variable(bytes, length_width, &mut levels, &mut raw, walk)?;
                 }
                 let (nulls, layers) = self.layers.unravel(levels, &target.around)?;
-                let values = per_value::variable(&self.values, &raw, data_type, nulls, limits)?;
+                let values = per_value(self.values.as_ref())?.variable(&raw, data_type, nulls, limits)?;
                 Ok(Decoded::Shaped { values, layers })
             }
         }
@@ -241,7 +240,7 @@ impl FullZip {
         bytes: &'a [u8],
         width: usize,
         levels: &mut Levels,
-        out: &mut Raw<'a>,
+        out: &mut Vec<&'a [u8]>,
         mut walk: Walk,
     ) -> Result<()> {
         let control = self.control_width();

@@ -1,7 +1,9 @@
 //! The protobuf messages of the page layouts (package `lance.encodings21`).
 
-use bytes::Bytes;
-use prost::{Message, Oneof};
+use crate::container::messages::Any;
+use bytes::{Buf, BufMut, Bytes};
+use prost::encoding::{self, DecodeContext, WireType};
+use prost::{DecodeError, Message, Oneof};
 
 #[derive(Clone, PartialEq, Message)]
 pub struct PageLayout {
@@ -98,40 +100,63 @@ pub struct BlobLayout {
     pub layers: Vec<i32>,
 }
 
-#[derive(Clone, PartialEq, Message)]
+/// How values are compressed: which field of `lance.encodings21.CompressiveEncoding` says so, and the message in it.
+///
+/// Lance has numbered the compressions that it knows. Any other one is in field [`CompressiveEncoding::EXTENSION`], which holds
+/// a `google.protobuf.Any`: the name of its message, and the message. Readers that do not know the field find no compression.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompressiveEncoding {
-    #[prost(oneof = "Compression", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13")]
-    pub compression: Option<Compression>,
+    /// The number of the field.
+    pub number: u32,
+    /// The message.
+    pub message: Bytes,
 }
 
-#[derive(Clone, PartialEq, Oneof)]
-pub enum Compression {
-    #[prost(message, tag = "1")]
-    Flat(Flat),
-    #[prost(message, tag = "2")]
-    Variable(Variable),
-    #[prost(message, tag = "3")]
-    Constant(Constant),
-    #[prost(message, tag = "4")]
-    OutOfLineBitpacking(OutOfLineBitpacking),
-    #[prost(message, tag = "5")]
-    InlineBitpacking(InlineBitpacking),
-    #[prost(message, tag = "6")]
-    Fsst(Fsst),
-    #[prost(message, tag = "7")]
-    Dictionary(Dictionary),
-    #[prost(message, tag = "8")]
-    Rle(Rle),
-    #[prost(message, tag = "9")]
-    ByteStreamSplit(ByteStreamSplit),
-    #[prost(message, tag = "10")]
-    General(General),
-    #[prost(message, tag = "11")]
-    FixedSizeList(FixedSizeList),
-    #[prost(message, tag = "12")]
-    PackedStruct(PackedStruct),
-    #[prost(message, tag = "13")]
-    VariablePackedStruct(VariablePackedStruct),
+impl CompressiveEncoding {
+    /// The field of compressions that have a name instead of a number.
+    pub const EXTENSION: u32 = 1000;
+
+    /// A compression that Lance has numbered.
+    pub(crate) fn numbered(number: u32, message: &impl Message) -> Self {
+        CompressiveEncoding { number, message: message.encode_to_vec().into() }
+    }
+
+    /// A compression by its name.
+    pub fn named(name: &str, message: impl Into<Bytes>) -> Self {
+        let any = Any { type_url: format!("/{name}"), value: message.into() };
+        Self::numbered(Self::EXTENSION, &any)
+    }
+}
+
+impl Message for CompressiveEncoding {
+    fn encode_raw(&self, buf: &mut impl BufMut) {
+        if self.number != 0 {
+            encoding::bytes::encode(self.number, &self.message, buf);
+        }
+    }
+
+    fn merge_field(
+        &mut self,
+        number: u32,
+        wire_type: WireType,
+        buf: &mut impl Buf,
+        context: DecodeContext,
+    ) -> Result<(), DecodeError> {
+        if wire_type != WireType::LengthDelimited {
+            return encoding::skip_field(wire_type, number, buf, context);
+        }
+        // Of several, the last one counts.
+        self.number = number;
+        encoding::bytes::merge(wire_type, &mut self.message, buf, context)
+    }
+
+    fn encoded_len(&self) -> usize {
+        if self.number == 0 { 0 } else { encoding::bytes::encoded_len(self.number, &self.message) }
+    }
+
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
 }
 
 /// A compression of a buffer inside another encoding.
@@ -140,116 +165,4 @@ pub struct BufferCompression {
     /// 1 is lz4, 2 is zstd.
     #[prost(int32, tag = "1")]
     pub scheme: i32,
-}
-
-#[derive(Clone, Copy, PartialEq, Message)]
-pub struct Flat {
-    #[prost(uint64, tag = "1")]
-    pub bits_per_value: u64,
-    #[prost(message, optional, tag = "2")]
-    pub data: Option<BufferCompression>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct Variable {
-    #[prost(message, optional, boxed, tag = "1")]
-    pub offsets: Option<Box<CompressiveEncoding>>,
-    #[prost(message, optional, tag = "2")]
-    pub values: Option<BufferCompression>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct Constant {
-    #[prost(bytes = "bytes", optional, tag = "1")]
-    pub value: Option<Bytes>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct OutOfLineBitpacking {
-    #[prost(uint64, tag = "1")]
-    pub uncompressed_bits_per_value: u64,
-    #[prost(message, optional, boxed, tag = "3")]
-    pub values: Option<Box<CompressiveEncoding>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Message)]
-pub struct InlineBitpacking {
-    #[prost(uint64, tag = "1")]
-    pub uncompressed_bits_per_value: u64,
-    #[prost(message, optional, tag = "2")]
-    pub values: Option<BufferCompression>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct Fsst {
-    #[prost(bytes = "bytes", tag = "1")]
-    pub symbol_table: Bytes,
-    #[prost(message, optional, boxed, tag = "2")]
-    pub values: Option<Box<CompressiveEncoding>>,
-}
-
-/// Never written: page dictionaries are named by the layout.
-#[derive(Clone, Copy, PartialEq, Message)]
-pub struct Dictionary {}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct Rle {
-    #[prost(message, optional, boxed, tag = "1")]
-    pub values: Option<Box<CompressiveEncoding>>,
-    #[prost(message, optional, boxed, tag = "2")]
-    pub run_lengths: Option<Box<CompressiveEncoding>>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct ByteStreamSplit {
-    #[prost(message, optional, boxed, tag = "1")]
-    pub values: Option<Box<CompressiveEncoding>>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct General {
-    #[prost(message, optional, tag = "1")]
-    pub compression: Option<BufferCompression>,
-    #[prost(message, optional, boxed, tag = "3")]
-    pub values: Option<Box<CompressiveEncoding>>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct FixedSizeList {
-    #[prost(uint64, tag = "1")]
-    pub items_per_value: u64,
-    #[prost(message, optional, boxed, tag = "2")]
-    pub values: Option<Box<CompressiveEncoding>>,
-    #[prost(bool, tag = "3")]
-    pub has_validity: bool,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct PackedStruct {
-    #[prost(uint64, repeated, tag = "1")]
-    pub bits_per_value: Vec<u64>,
-    #[prost(message, optional, boxed, tag = "2")]
-    pub values: Option<Box<CompressiveEncoding>>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct VariablePackedStruct {
-    #[prost(message, repeated, tag = "1")]
-    pub fields: Vec<FieldEncoding>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct FieldEncoding {
-    #[prost(message, optional, tag = "1")]
-    pub value: Option<CompressiveEncoding>,
-    #[prost(oneof = "FieldLayout", tags = "2, 3")]
-    pub layout: Option<FieldLayout>,
-}
-
-#[derive(Clone, Copy, PartialEq, Oneof)]
-pub enum FieldLayout {
-    #[prost(uint64, tag = "2")]
-    BitsPerValue(u64),
-    #[prost(uint64, tag = "3")]
-    BitsPerLength(u64),
 }

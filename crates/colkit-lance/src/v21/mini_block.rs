@@ -10,9 +10,7 @@
 //! A chunk: `u16` number of levels, `u16` bytes of repetition levels, `u16` bytes of definition levels (each if there
 //! are such levels), `u16` or `u32` bytes of each value buffer; then these parts. Everything starts on a multiple of 8.
 
-use super::block;
-use super::chunk;
-use super::compressive::Compressive;
+use super::compression::{as_block, in_chunks};
 use super::dictionary::{dictionary, look_up};
 use super::layers::{Layers, Levels};
 use super::messages::MiniBlockLayout;
@@ -21,7 +19,10 @@ use super::runs::{Decoding, runs};
 use super::search::Chunks;
 use crate::bytes_at::size;
 use crate::coroutine::{Io, coroutine};
-use crate::encoding::{Decoded, Page, PageBytes, PageContext, PageSummary, Target, buffer_at, part_of};
+use crate::encoding::{
+    Compression, Decoded, Form, Page, PageBytes, PageContext, PageSummary, Target, buffer_at, collector, part_of,
+    run_collector,
+};
 use crate::nulls::with_nulls;
 use crate::packed::split_records;
 use crate::rows::Rows;
@@ -38,10 +39,10 @@ use std::sync::{Arc, OnceLock};
 /// A mini-block page.
 pub(super) struct MiniBlock {
     pub context: PageContext,
-    pub rep: Option<Compressive>,
-    pub def: Option<Compressive>,
-    pub values: Compressive,
-    dictionary: Option<Compressive>,
+    pub rep: Option<Arc<dyn Compression>>,
+    pub def: Option<Arc<dyn Compression>>,
+    pub values: Arc<dyn Compression>,
+    dictionary: Option<Arc<dyn Compression>>,
     num_dictionary_items: u64,
     pub layers: Layers,
     pub num_buffers: usize,
@@ -59,11 +60,12 @@ impl MiniBlock {
     pub fn parse(layout: MiniBlockLayout, context: PageContext) -> Result<Self> {
         let values =
             layout.value_compression.ok_or_else(|| Error::corrupt("bad_encoding", "a page lacks its values"))?;
-        let values = Compressive::parse(values)?;
-        if layout.num_buffers != values.buffers() || layout.num_buffers > MOST_BUFFERS {
+        let values = context.compression(&values)?;
+        let needed = in_chunks(values.as_ref())?.buffers();
+        if layout.num_buffers != needed || layout.num_buffers > MOST_BUFFERS {
             return Err(Error::corrupt(
                 "bad_encoding",
-                format!("{values} needs {} buffers in a chunk, the page says {}", values.buffers(), layout.num_buffers),
+                format!("{values} needs {needed} buffers in a chunk, the page says {}", layout.num_buffers),
             ));
         }
         let layers = Layers::parse(&layout.layers)?;
@@ -82,9 +84,9 @@ impl MiniBlock {
             ));
         }
         Ok(MiniBlock {
-            rep: layout.rep_compression.map(Compressive::parse).transpose()?,
-            def: layout.def_compression.map(Compressive::parse).transpose()?,
-            dictionary: layout.dictionary.map(Compressive::parse).transpose()?,
+            rep: layout.rep_compression.map(|m| context.compression(&m)).transpose()?,
+            def: layout.def_compression.map(|m| context.compression(&m)).transpose()?,
+            dictionary: layout.dictionary.map(|m| context.compression(&m)).transpose()?,
             values,
             num_dictionary_items: layout.num_dictionary_items,
             layers,
@@ -116,7 +118,7 @@ impl MiniBlock {
             other => other,
         };
         let (bytes, count) = (fetched.next().unwrap_or_default(), size(self.num_dictionary_items)?);
-        let items = block::array(encoding, &bytes, count, value_type, &self.context.limits);
+        let items = as_block(encoding.as_ref())?.array(&bytes, count, value_type, &self.context.limits);
         let _ = self.items.set(items.map_err(|e| e.part("dictionary"))?);
         match known {
             Some(known) => Ok(known),
@@ -162,13 +164,14 @@ impl MiniBlock {
             (Some(_), _) => &DataType::Null,
             (None, other) => other,
         };
-        let count = size(rows.len())?;
+        let (count, decoder) = (size(rows.len())?, in_chunks(self.values.as_ref())?);
         let mut decoded = Decoding {
             page: self,
             chunks,
-            values: match chunk::run_collector(&self.values, count).filter(|_| target.encoded) {
+            decoder,
+            values: match run_collector(decoder, count).filter(|_| target.encoded) {
                 Some(runs) => runs,
-                None => chunk::collector(&self.values, kind, count)?,
+                None => collector(&self.values.form(), kind, count)?,
             },
             levels: Levels {
                 rep: self.rep.is_some().then(Vec::new),
@@ -201,8 +204,8 @@ impl MiniBlock {
                 false => look_up(values, nulls, items, data_type),
             };
         }
-        match (&self.values, values) {
-            (Compressive::PackedStruct { .. }, Values::Fixed { width, data }) => {
+        match (self.values.form(), values) {
+            (Form::Records { .. }, Values::Fixed { width, data }) => {
                 let count = data.len().checked_div(width).unwrap_or(0);
                 with_nulls(split_records(data.as_slice(), width, count, data_type)?, nulls)
             }
@@ -219,7 +222,7 @@ impl Page for MiniBlock {
             }
             None => self.values.to_string(),
         };
-        let levels = |what: &str, encoding: &Option<Compressive>| {
+        let levels = |what: &str, encoding: &Option<Arc<dyn Compression>>| {
             encoding.as_ref().map(|e| format!(", {what} {e}")).unwrap_or_default()
         };
         let encoding = format!("{values}{}{}", levels("repetition", &self.rep), levels("definition", &self.def));

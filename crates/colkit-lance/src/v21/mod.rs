@@ -10,16 +10,13 @@
 //! Every page carries the shape of what is around its values as levels; see [`layers`].
 
 mod blob_layout;
-mod block;
-mod chunk;
-mod compressive;
+pub(crate) mod compression;
 mod constant;
 mod dictionary;
 mod full_zip;
 mod layers;
 pub(crate) mod messages;
 mod mini_block;
-mod per_value;
 mod run_length;
 mod runs;
 mod search;

@@ -3,12 +3,12 @@
 //! Without lists a row is a value and chunks are independent. With lists a row may span chunks, so the levels of a whole
 //! run are decoded first; they tell which entries and values belong to which row.
 
-use super::block;
-use super::chunk;
+use super::compression::as_block;
 use super::layers::{Layers, Levels};
 use super::mini_block::MiniBlock;
 use super::search::Chunks;
 use crate::bytes_at::{size, slice_at, u16_at, u32_at};
+use crate::encoding::{Chunk, InChunks, Output};
 use crate::rows::Rows;
 use crate::values::Values;
 use bytes::Bytes;
@@ -51,6 +51,7 @@ struct Parts<'a> {
 pub(super) struct Decoding<'a> {
     pub page: &'a MiniBlock,
     pub chunks: &'a Chunks,
+    pub decoder: &'a dyn InChunks,
     pub values: Values,
     pub levels: Levels,
     /// Memory that is kept from chunk to chunk.
@@ -108,8 +109,9 @@ impl<'a> Decoding<'a> {
         if wanted.last().is_some_and(|w| w.end > count) {
             return Err(Error::corrupt("bad_chunk", format!("{wanted:?} of {count} values")));
         }
-        let (encoding, limits) = (&self.page.values, &self.page.context.limits);
-        chunk::append(encoding, &parts.values, count, wanted, &mut self.values, limits, &mut self.unpacked)
+        let (limits, scratch) = (&self.page.context.limits, &mut self.unpacked);
+        let chunk = Chunk { buffers: &parts.values, count, wanted, limits, scratch };
+        self.decoder.append(chunk, Output(&mut self.values))
     }
 
     /// Without lists a row is a value.
@@ -130,10 +132,10 @@ impl<'a> Decoding<'a> {
                     return Err(Error::corrupt("bad_levels", format!("{} levels for {all} values", parts.levels)));
                 }
                 if count == all {
-                    block::levels(encoding, parts.def, all, def, limits)?;
+                    as_block(encoding.as_ref())?.levels(parts.def, all, limits, def)?;
                 } else {
                     let mut levels = Vec::with_capacity(all);
-                    block::levels(encoding, parts.def, all, &mut levels, limits)?;
+                    as_block(encoding.as_ref())?.levels(parts.def, all, limits, &mut levels)?;
                     wanted.iter().for_each(|w| def.extend_from_slice(levels.get(w.clone()).unwrap_or_default()));
                 }
             }
@@ -150,10 +152,10 @@ impl<'a> Decoding<'a> {
             let parts = self.parts(self.chunk_bytes(run, chunk, bytes)?)?;
             let before = rep.len();
             if let Some(encoding) = &self.page.rep {
-                block::levels(encoding, parts.rep, parts.levels, &mut rep, limits)?;
+                as_block(encoding.as_ref())?.levels(parts.rep, parts.levels, limits, &mut rep)?;
             }
             if let Some(encoding) = &self.page.def {
-                block::levels(encoding, parts.def, parts.levels, &mut def, limits)?;
+                as_block(encoding.as_ref())?.levels(parts.def, parts.levels, limits, &mut def)?;
             }
             let own = (rep.get(before..).unwrap_or_default(), def.get(before..).unwrap_or_default());
             self.check(chunk, parts.levels, own).map_err(|e| e.part(format!("chunk {chunk}")))?;

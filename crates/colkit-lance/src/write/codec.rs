@@ -12,7 +12,7 @@ use super::values::{Fixed, Lists, Records, Variable};
 use crate::codec::bitpack::{GROUP, Word, pack, words};
 use crate::codec::fsst::Compressor;
 use crate::codec::general::{Packer, Scheme};
-use crate::v21::messages::CompressiveEncoding;
+use crate::encoding::CompressiveEncoding;
 use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
 use colkit_core::{Error, Result};

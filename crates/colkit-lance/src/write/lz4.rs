@@ -5,7 +5,7 @@ use super::codec::{Codec, Flat};
 use super::messages_of::general;
 use super::values::Fixed;
 use crate::codec::general::{Packer, Scheme};
-use crate::v21::messages::CompressiveEncoding;
+use crate::encoding::CompressiveEncoding;
 use colkit_core::{Error, Result};
 use std::ops::Range;
 

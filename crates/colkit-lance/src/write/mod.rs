@@ -13,6 +13,7 @@ mod choice;
 mod codec;
 mod container;
 pub(crate) mod dictionary;
+mod extended;
 mod full_zip;
 mod hints;
 mod levels;
@@ -28,6 +29,7 @@ pub(crate) mod zones;
 
 use crate::container::Version;
 use crate::container::messages::Page;
+use crate::encoding::ValueEncodings;
 use crate::extensions::{self, BloomFilters, Statistics, Zones};
 use crate::schema::is_packed;
 use arrow::array::{Array, ArrayRef};
@@ -39,8 +41,9 @@ use colkit_core::drive::parallel;
 use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, column_index};
 use container::{BufferPlace, Output, PageBytes, WrittenColumn};
 use hints::Hints;
-pub use options::{LanceWriteOptions, Prefer};
+pub use options::{EncodingSet, LanceWriteOptions, Prefer};
 use prost::Message;
+use std::sync::Arc;
 use zones::{ZONE_ROWS, ZoneMap};
 
 /// A page is at least worth this much, however little memory there is.
@@ -60,6 +63,8 @@ pub(crate) struct LanceWriter {
     version: Version,
     page_bytes: u64,
     threads: usize,
+    /// Those beyond Lance's, if the file may have them.
+    extended: Option<Arc<ValueEncodings>>,
     rows: u64,
     notes: Vec<String>,
 }
@@ -99,6 +104,7 @@ impl LanceWriter {
         sink: Box<dyn Sink>,
         options: &WriteOptions,
         writing: &LanceWriteOptions,
+        known: Arc<ValueEncodings>,
     ) -> Result<Self> {
         let version = writing.file_version();
         let mut notes = Vec::new();
@@ -135,7 +141,9 @@ impl LanceWriter {
         let shares = (columns.len() + 4 * threads) as u64;
         let page_bytes = (options.memory / shares.max(1)).min(writing.page_bytes).max(SMALLEST_PAGE);
         let output = Output::new(sink, version);
-        Ok(LanceWriter { given: schema, stored, columns, output, version, page_bytes, threads, rows: 0, notes })
+        let extended = (writing.encodings == EncodingSet::Extended).then_some(known);
+        let given = schema;
+        Ok(LanceWriter { given, stored, columns, output, version, page_bytes, threads, extended, rows: 0, notes })
     }
 
     /// Encodes and writes what these columns have collected.
@@ -148,6 +156,7 @@ impl LanceWriter {
                     rows: std::mem::take(&mut column.pending),
                     leaves: column.leaves.clone(),
                     version: self.version,
+                    extended: self.extended.clone(),
                 };
                 Some((*number, job))
             };
@@ -205,6 +214,7 @@ struct Job {
     rows: Vec<ArrayRef>,
     leaves: Vec<Leaf>,
     version: Version,
+    extended: Option<Arc<ValueEncodings>>,
 }
 
 fn encode_field(job: &Job) -> Result<LeafPages> {
@@ -230,7 +240,8 @@ fn encode_field(job: &Job) -> Result<LeafPages> {
             match leaf.kind {
                 LeafKind::Blob => page::encode_blobs(&job.field, part, number, &mut own)?,
                 LeafKind::Values | LeafKind::Header => {
-                    page::encode(&job.field, part, number, leaf.choice, &mut own)?;
+                    let extended = job.extended.as_deref();
+                    page::encode(&job.field, part, number, (leaf.choice, extended), &mut own)?;
                 }
             }
         }

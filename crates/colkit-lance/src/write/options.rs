@@ -17,6 +17,18 @@ pub enum Prefer {
     RandomAccess,
 }
 
+/// Which encodings a file may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncodingSet {
+    /// Those of Lance, so that every reader of the version reads the file.
+    #[default]
+    Stock,
+    /// Also those that [`Registry::add_values`](crate::encoding::Registry::add_values) added: files are smaller, and only
+    /// readers that know these encodings read the columns that use them.
+    Extended,
+}
+
 /// How Lance files are written.
 ///
 /// ```
@@ -38,11 +50,19 @@ pub struct LanceWriteOptions {
     pub bloom: Vec<String>,
     /// Bytes of Arrow memory that make a page. Little memory makes smaller pages.
     pub page_bytes: u64,
+    /// Which encodings the file may have.
+    pub encodings: EncodingSet,
 }
 
 impl Default for LanceWriteOptions {
     fn default() -> Self {
-        LanceWriteOptions { prefer: Prefer::default(), version: None, bloom: Vec::new(), page_bytes: 8 << 20 }
+        LanceWriteOptions {
+            prefer: Prefer::default(),
+            version: None,
+            bloom: Vec::new(),
+            page_bytes: 8 << 20,
+            encodings: EncodingSet::default(),
+        }
     }
 }
 
@@ -73,6 +93,12 @@ impl LanceWriteOptions {
     /// Makes a page of this many bytes of Arrow memory.
     pub fn with_page_bytes(mut self, bytes: u64) -> Self {
         self.page_bytes = bytes;
+        self
+    }
+
+    /// Writes files with these encodings.
+    pub fn with_encodings(mut self, encodings: EncodingSet) -> Self {
+        self.encodings = encodings;
         self
     }
 

@@ -7,6 +7,7 @@ use super::choice::{Choice, Found, cheapest, cost};
 use super::codec::{Bitpacked, Bits, Chunking, Codec, Flat, General, Packed, Runs, Split, Symbols, Texts, Wide};
 use super::container::{Blobs, PageBytes};
 use super::dictionary::{self, Indexed, Terms};
+use super::extended;
 use super::full_zip;
 use super::hints::Compression;
 use super::levels::{Shredded, paths, shred};
@@ -18,6 +19,7 @@ use super::values::{Fixed, Lists, Records, Values, Variable};
 use crate::codec::fsst::Compressor;
 use crate::codec::general::{Packer, Scheme};
 use crate::container::Version;
+use crate::encoding::ValueEncodings;
 use crate::v21::messages::{BlobLayout, ConstantLayout, Layout, PageLayout};
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, Field};
@@ -31,12 +33,15 @@ const MOST_DICTIONARY: usize = 256 << 10;
 /// Values that are stored one by one instead of in chunks.
 const WIDE_BYTES: usize = 256;
 
+/// What is wanted of encodings, and those beyond Lance's that may be used.
+pub(super) type Choices<'a> = (Choice, Option<&'a ValueEncodings>);
+
 /// Encodes leaf number `leaf` of these rows: one page, or several where one would not hold them.
 pub(super) fn encode(
     field: &Field,
     top: &ArrayRef,
     leaf: usize,
-    choice: Choice,
+    choice: Choices<'_>,
     pages: &mut Vec<PageBytes>,
 ) -> Result<()> {
     if matches!(top.data_type(), DataType::Struct(members) if members.is_empty()) {
@@ -101,7 +106,7 @@ fn constant(layers: Vec<i32>) -> Vec<u8> {
     PageLayout { layout: Some(Layout::Constant(Box::new(layout))) }.encode_to_vec()
 }
 
-fn encode_page(page: &Shredded, rows: usize, choice: Choice) -> Result<Option<Encoded>> {
+fn encode_page(page: &Shredded, rows: usize, (choice, extended): Choices<'_>) -> Result<Option<Encoded>> {
     let visible = page.values.len();
     let all_null = page.def.as_ref().is_some_and(|d| d.iter().all(|d| *d > 0));
     // Some readers take one level per row from a page without values, so lists with several nulls keep their values.
@@ -110,10 +115,10 @@ fn encode_page(page: &Shredded, rows: usize, choice: Choice) -> Result<Option<En
         return Ok(Some(no_values(page)));
     }
     let packers = choice.packers()?;
-    let encoder = PageEncoder { page, choice, packers: &packers };
+    let encoder = PageEncoder { page, choice, packers: &packers, extended };
     if let DataType::Dictionary(_, _) = page.values.data_type() {
         let Indexed { indices, dictionary } = dictionary::of_array(&page.values)?;
-        let found = cheapest(encoder.fixed_codecs(&indices), indices.len(), &choice)?;
+        let found = cheapest(encoder.fixed_codecs(&indices, index_type(&indices))?, indices.len(), &choice)?;
         return encoder.mini_block(found.codec.as_ref(), visible, Some(&dictionary));
     }
     match Values::of(&page.values)? {
@@ -148,12 +153,24 @@ fn no_values(page: &Shredded) -> Encoded {
     (constant(page.layers.clone()), buffers)
 }
 
+/// What indices into a dictionary are.
+fn index_type(indices: &Fixed) -> &'static DataType {
+    match indices.width {
+        1 => &DataType::UInt8,
+        2 => &DataType::UInt16,
+        4 => &DataType::UInt32,
+        _ => &DataType::UInt64,
+    }
+}
+
 /// A page on its way to bytes.
 struct PageEncoder<'a> {
     page: &'a Shredded,
     choice: Choice,
     /// The general compressions to try.
     packers: &'a [Packer],
+    /// Compressions beyond those of Lance.
+    extended: Option<&'a ValueEncodings>,
 }
 
 impl<'a> PageEncoder<'a> {
@@ -179,7 +196,8 @@ impl<'a> PageEncoder<'a> {
         if self.choice.hints.full_zip.unwrap_or(fixed.width >= WIDE_BYTES) && self.page.zips_fixed() {
             return full_zip::encode_fixed(self.page, fixed).map(Some);
         }
-        let Found { codec, cost, .. } = cheapest(self.fixed_codecs(fixed), fixed.len(), &self.choice)?;
+        let data_type = self.page.values.data_type();
+        let Found { codec, cost, .. } = cheapest(self.fixed_codecs(fixed, data_type)?, fixed.len(), &self.choice)?;
         let each = cost::LOOKED_UP + fixed.width as u64 * cost::BYTE;
         let indexed = dictionary::of_fixed(fixed, self.terms(cost));
         if let Some(found) = self.indexed(indexed, fixed.data.len(), cost, each)? {
@@ -218,7 +236,7 @@ impl<'a> PageEncoder<'a> {
         if self.choice.prefer != Prefer::Size && dictionary.bytes.len() > MOST_DICTIONARY {
             return Ok(None);
         }
-        let found = cheapest(self.fixed_codecs(&indices), indices.len(), &self.choice)?;
+        let found = cheapest(self.fixed_codecs(&indices, index_type(&indices))?, indices.len(), &self.choice)?;
         self.compress(&mut dictionary)?;
         let stored = dictionary.bytes.len();
         let needed = found.cost.saturating_add(self.choice.weigh(stored, indices.len() as u64 * each, false));
@@ -346,7 +364,7 @@ impl<'a> PageEncoder<'a> {
         Ok(how)
     }
 
-    fn fixed_codecs<'b>(&self, fixed: &'b Fixed) -> Vec<Box<dyn Codec + 'b>>
+    fn fixed_codecs<'b>(&self, fixed: &'b Fixed, data_type: &'b DataType) -> Result<Vec<Box<dyn Codec + 'b>>>
     where
         'a: 'b,
     {
@@ -374,6 +392,9 @@ impl<'a> PageEncoder<'a> {
                 codecs.push(Box::new(General { inner: Runs(fixed), packer }));
             }
         }
-        codecs
+        if let Some(known) = self.extended.filter(|_| hints.compression.is_none()) {
+            codecs.append(&mut extended::codecs(known, fixed, data_type)?);
+        }
+        Ok(codecs)
     }
 }

@@ -1,0 +1,53 @@
+//! What it takes to write a compression: values of a page in, the value buffers of chunks out.
+
+use arrow::datatypes::DataType;
+use bytes::Bytes;
+use colkit_core::Result;
+use std::ops::Range;
+
+/// The values of a page that all have as many bytes. What lies under nulls is zero.
+#[derive(Clone, Copy, Debug)]
+pub struct PageValues<'a> {
+    /// What they are. Indices into a dictionary are unsigned numbers.
+    pub data_type: &'a DataType,
+    /// Bytes of each.
+    pub width: usize,
+    /// All of them, little-endian, one after another.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> PageValues<'a> {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.bytes.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    /// The bytes of these values.
+    pub fn get(&self, values: Range<usize>) -> &'a [u8] {
+        let bytes = values.start.saturating_mul(self.width)..values.end.saturating_mul(self.width);
+        self.bytes.get(bytes).unwrap_or_default()
+    }
+}
+
+/// A compression that is ready for the values of one page.
+///
+/// The writer asks every one that applies for its size on a few chunks, and how long it takes to decode them; what costs least
+/// is used.
+pub trait ChunkEncoder {
+    /// The message that describes it: what [`ValueEncoding::parse`](super::ValueEncoding::parse) is given.
+    fn message(&self) -> Bytes;
+
+    /// Value buffers of a chunk.
+    fn buffers(&self) -> usize {
+        1
+    }
+
+    /// Bytes that these values take about, without encoding them.
+    fn bytes(&self, values: Range<usize>) -> usize;
+
+    /// Picoseconds that decoding so many values takes, on one core.
+    fn time(&self, values: usize) -> u64;
+
+    /// The value buffers of a chunk with these values.
+    fn encode(&self, values: Range<usize>) -> Result<Vec<Vec<u8>>>;
+}
