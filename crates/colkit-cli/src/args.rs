@@ -204,10 +204,11 @@ Floating-point values are compared bit by bit: NaN equals NaN, and 0.0 differs f
   colkit tour
   colkit tour --rows 1000000 --keep /tmp/tour")]
     Tour(TourArgs),
-    /// Print shell completions
+    /// Print shell completions: verbs, options, formats, codecs, and columns of the files on the line
     #[command(after_help = "Examples:
   colkit completions bash > ~/.local/share/bash-completion/completions/colkit
-  colkit completions zsh > ~/.zfunc/_colkit")]
+  colkit completions zsh > ~/.zfunc/_colkit
+  colkit completions fish > ~/.config/fish/completions/colkit.fish")]
     Completions(CompletionsArgs),
     /// Print a man page, or write all of them to a directory
     #[command(after_help = "Examples:

@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! args/      argument definitions; help, man pages and completions are generated from them
+//! complete/  what shells offer behind the words of a line
 //! request    resolves arguments: inputs, formats, columns
 //! verbs/     one module per verb
 //! rows/      prints rows: table, CSV, NDJSON, Arrow, JSON
@@ -16,6 +17,7 @@
 
 mod allocator;
 mod args;
+mod complete;
 mod engine;
 mod escape;
 mod grid;
@@ -33,6 +35,7 @@ use clap::Parser;
 use colkit::{Class, Result};
 pub use io::{Io, Stream};
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// The result of a verb that ran to completion.
@@ -65,6 +68,10 @@ pub fn main() -> ExitCode {
 /// Runs the command with these arguments; the first is the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(answer) = complete::answer(&arguments) {
+        let _ = io.stdout.raw().write_all(answer.as_bytes()).and_then(|()| io.flush());
+        return ExitCode::SUCCESS;
+    }
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => return report::usage(&error, &arguments, &mut io),

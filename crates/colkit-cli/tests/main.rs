@@ -15,6 +15,7 @@ mod command {
     mod changing;
     mod checksums;
     mod compares;
+    mod completes;
     mod compressed;
     mod confined;
     mod converts;

@@ -7,7 +7,8 @@ use crate::{Batches, Input, Registry, ScanBuilder, TakeBuilder, TextOptions};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, SchemaRef, UInt64Type};
 use colkit_core::{
-    Error, Format, Layout, Limits, Nulls, ReadOptions, Result, Scan, TableFile, Verified, available_threads, recognise,
+    ByteRange, Error, Format, Layout, Limits, Nulls, ReadOptions, Result, Scan, TableFile, Verified, available_threads,
+    recognise,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -172,6 +173,34 @@ impl OpenOptions {
             }
             None => self.open_one(input),
         }
+    }
+
+    /// Opens a file quickly, to see its columns: of text, compressed or not, only the first rows are there, and what they
+    /// show. An array of JSON is opened as a whole.
+    #[cfg(feature = "fs")]
+    pub fn open_start(&self, input: &Input) -> Result<OpenFile> {
+        const ENOUGH: u64 = 1 << 20;
+        let is_text = |input: &Input| self.format_of(input).is_ok_and(|format| self.registry.is_text(format.name()));
+        let start = |input: &Input| input.bytes().read(ByteRange::between(0, ENOUGH.min(input.size())));
+        let compressed = input.found_compression()?.is_some();
+        if input.is_several() || input.objects().are_there() || !(compressed || is_text(input)) {
+            return self.open_input(input);
+        }
+        let mut text = start(input)?;
+        let mut cut = input.size() > ENOUGH;
+        if compressed {
+            let (content, _) = input.with_bytes(Arc::new(text)).decompressed_as_far_as_possible(&self.read.limits)?;
+            text = start(&content)?;
+            cut |= content.size() > ENOUGH;
+        } else if cut && text.trim_ascii_start().starts_with(b"[") {
+            return self.open_input(input);
+        }
+        if cut {
+            let whole = crate::stream_start::whole_lines(&text).len();
+            text = text.slice(..whole);
+        }
+        let options = OpenOptions { text: TextOptions { pad_short_rows: true, ..self.text.clone() }, ..self.clone() };
+        options.open_one(&input.with_bytes(Arc::new(text)))
     }
 
     /// Opens one file.

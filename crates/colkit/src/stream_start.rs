@@ -49,6 +49,14 @@ pub(crate) fn read(stream: &mut dyn Read, lines: u64) -> std::io::Result<Start> 
     Ok(Start { file, lines: None })
 }
 
+/// Bytes from the start of a longer text, up to the end of the last line that is whole and outside of quotes.
+pub(crate) fn whole_lines(bytes: &[u8]) -> &[u8] {
+    let mut seen = Seen::default();
+    seen.add(bytes);
+    let end = if seen.end > 0 { seen.end } else { seen.line_end };
+    usize::try_from(end).ok().filter(|end| *end > 0).and_then(|end| bytes.get(..end)).unwrap_or(bytes)
+}
+
 /// What was seen of a stream.
 #[derive(Default)]
 struct Seen {

@@ -2,8 +2,10 @@
 
 use super::{ForceArgs, LimitArgs, ScriptArgs};
 use crate::human::parse_size;
-use clap::Args;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Args, Command};
 use colkit::at1::Codec;
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -45,7 +47,7 @@ pub struct PackArgs {
     #[arg(required = true, num_args = 1.., value_name = "IN... [OUT.at1]")]
     pub files: Vec<PathBuf>,
     /// Codec [default: the best one]: ssh, json, osm, log, columnar, vcf, jsondoc, qcolumnar, qjson, dicom, embed, qjson2, raw
-    #[arg(long, value_name = "NAME", value_parser = parse_codec, conflicts_with_all = ["queryable", "smallest"])]
+    #[arg(long, value_name = "NAME", value_parser = CodecName, hide_possible_values = true, conflicts_with_all = ["queryable", "smallest"])]
     pub codec: Option<Codec>,
     /// Keep tables and NDJSON queryable [default]
     #[arg(long, conflicts_with = "smallest")]
@@ -114,9 +116,53 @@ pub struct UnpackArgs {
     pub limits: LimitArgs,
 }
 
-fn parse_codec(name: &str) -> Result<Codec, String> {
-    let known = Codec::ALL.iter().copied().filter(|c| *c != Codec::Bundle);
-    Codec::from_name(name).filter(|c| *c != Codec::Bundle).ok_or_else(|| {
-        format!("expected one of {}", known.map(|c| c.name().to_ascii_lowercase()).collect::<Vec<_>>().join(", "))
-    })
+/// The name of a codec. Shells offer all of them.
+#[derive(Clone)]
+struct CodecName;
+
+impl CodecName {
+    const ALL: [&'static str; 13] = [
+        "ssh",
+        "json",
+        "osm",
+        "log",
+        "columnar",
+        "vcf",
+        "jsondoc",
+        "qcolumnar",
+        "qjson",
+        "dicom",
+        "embed",
+        "qjson2",
+        "raw",
+    ];
+
+    fn parse(name: &str) -> Result<Codec, String> {
+        Codec::from_name(name)
+            .filter(|c| *c != Codec::Bundle)
+            .ok_or_else(|| format!("expected one of {}", Self::ALL.join(", ")))
+    }
+}
+
+impl TypedValueParser for CodecName {
+    type Value = Codec;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Codec, clap::Error> {
+        TypedValueParser::parse_ref(&Self::parse, command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Self::ALL.iter().map(PossibleValue::new)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_codecs_are_named() {
+        let known = Codec::ALL.iter().filter(|c| **c != Codec::Bundle).map(|c| c.name().to_ascii_lowercase());
+        assert_eq!(known.collect::<Vec<_>>(), CodecName::ALL);
+    }
 }
