@@ -5,7 +5,9 @@
 //! | it opens, but blocks of it are damaged | rows of which all columns can be read, checksums included; columns of which nothing can be read are left out |
 //! | cut `.gppcol`, `.cff`, `.colfile` | the columns that are whole: their header says where each is |
 //! | cut Arrow file or stream | the record batches before the cut |
+//! | Lance dataset of which data files are damaged or missing | the rows of the others |
 //! | CSV, NDJSON | rows before and after a line that cannot be read; the last line of CSV only if it ends |
+//! | cut array of JSON | its whole elements |
 //! | cut or damaged `.gz`, `.zst`, `.xz`, `.bz2` | the same of what comes before the damage |
 //! | cut Lance, Parquet, AT-1 | nothing: what their bytes mean is said at the end, or in a part that is not there |
 //!
@@ -140,9 +142,11 @@ fn open_cut(
                 }
             }
         }
-        _ => Err(error.hint(
-            "nothing can be saved: what the bytes of this format mean is said in a part that is damaged or not there",
-        )),
+        _ => {
+            let what = "nothing can be saved: what the bytes of this format mean is said in a part that is damaged or not there";
+            let nothing = Error::corrupt("nothing_saved", format!("{what} ({})", error.message()));
+            Err(error.offset().into_iter().fold(nothing, Error::at).caused_by(error))
+        }
     }
 }
 
@@ -171,6 +175,7 @@ fn look(file: OpenFile, mut lost: Vec<Lost>, memory: u64) -> Result<Salvage> {
         for column in 0..count {
             let mut error = None;
             let good = reader.readable(column, whole.clone(), &mut error)?;
+            let good = if in_one_block { good } else { reader.refined(column, good, &whole) };
             let Some(error) = error else {
                 columns.push(column);
                 continue;
@@ -226,7 +231,8 @@ impl Reader<'_> {
             Err(error) => error,
         };
         // What is wrong with the system or with us says nothing about the file.
-        if matches!(error.class(), Class::Io | Class::Internal | Class::Limit | Class::Request) {
+        let missing = matches!(error.code(), "not_found" | "short_read") && self.file.input().objects().are_there();
+        if !missing && matches!(error.class(), Class::Io | Class::Internal | Class::Limit | Class::Request) {
             return Err(error);
         }
         first.get_or_insert(error);
@@ -243,6 +249,41 @@ impl Reader<'_> {
         }
         Ok(good)
     }
+}
+
+impl Reader<'_> {
+    /// The same rows, and those right before and after them that can be read too: damage seldom begins and ends where a range
+    /// was divided.
+    fn refined(&self, column: usize, good: Vec<Range<u64>>, whole: &Range<u64>) -> Vec<Range<u64>> {
+        let reads = |rows: Range<u64>| rows.is_empty() || self.read(column..column + 1, rows).is_ok();
+        let mut all = good;
+        for gap in gaps(&all, whole) {
+            let near = self.fewest.min(gap.end - gap.start);
+            // How many rows can be read from its start, and how many up to its end.
+            let first = most(near, |rows| reads(gap.start..gap.start + rows));
+            let last = most(near.min(gap.end - gap.start - first), |rows| reads(gap.end - rows..gap.end));
+            all.extend([gap.start..gap.start + first, gap.end - last..gap.end].into_iter().filter(|r| !r.is_empty()));
+        }
+        all.sort_by_key(|range| range.start);
+        let mut joined: Vec<Range<u64>> = Vec::new();
+        for range in all {
+            match joined.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => joined.push(range),
+            }
+        }
+        joined
+    }
+}
+
+/// The largest number up to `end` for which all is well, if it is for all smaller ones.
+fn most(end: u64, well: impl Fn(u64) -> bool) -> u64 {
+    let (mut good, mut bad) = (0, end + 1);
+    while bad - good > 1 {
+        let middle = good.midpoint(bad);
+        if well(middle) { good = middle } else { bad = middle }
+    }
+    good
 }
 
 /// The rows in both.

@@ -10,6 +10,8 @@ pub(super) struct Pieces {
     /// Ranges of the source, in order, each with where it starts here.
     pieces: Vec<(u64, ByteRange)>,
     size: u64,
+    /// What follows them.
+    end: Bytes,
     /// Zeros that follow what is there.
     zeros: u64,
 }
@@ -23,13 +25,18 @@ impl Pieces {
             pieces.push((size, *range));
             size += range.len();
         }
-        Pieces { source, pieces, size, zeros }
+        Pieces { source, pieces, size, end: Bytes::new(), zeros }
+    }
+
+    /// The same, with these bytes behind the ranges.
+    pub fn with_end(self, end: &'static [u8]) -> Self {
+        Pieces { end: Bytes::from_static(end), ..self }
     }
 }
 
 impl Source for Pieces {
     fn size(&self) -> u64 {
-        self.size.saturating_add(self.zeros)
+        self.size.saturating_add(self.end.len() as u64).saturating_add(self.zeros)
     }
 
     fn read(&self, range: ByteRange) -> Result<Bytes> {
@@ -46,6 +53,10 @@ impl Source for Pieces {
                 bytes.extend_from_slice(&self.source.read(ByteRange::between(there, there + (to - from)))?);
             }
         }
+        // Nothing of it if the range ends before.
+        let from = usize::try_from(range.start().saturating_sub(self.size)).unwrap_or(usize::MAX);
+        let to = usize::try_from(range.end().saturating_sub(self.size)).unwrap_or(usize::MAX).min(self.end.len());
+        bytes.extend_from_slice(self.end.get(from..to).unwrap_or_default());
         bytes.resize(range.len_usize()?, 0);
         Ok(bytes.freeze())
     }
@@ -59,15 +70,15 @@ mod tests {
     fn pieces_read_like_one_file() {
         let source = Arc::new(Bytes::from_static(b"0123456789"));
         let ranges = [ByteRange::between(1, 3), ByteRange::between(5, 5), ByteRange::between(6, 9)];
-        let pieces = Pieces::new(source, &ranges, 2);
-        assert_eq!(pieces.size(), 7);
-        let expected = b"12678\0\0";
-        for from in 0..=7 {
-            for to in from..=7 {
+        let pieces = Pieces::new(source, &ranges, 2).with_end(b"]}");
+        assert_eq!(pieces.size(), 9);
+        let expected = b"12678]}\0\0";
+        for from in 0..=9 {
+            for to in from..=9 {
                 let read = pieces.read(ByteRange::between(from as u64, to as u64)).unwrap();
                 assert_eq!(read, expected[from..to], "{from}..{to}");
             }
         }
-        assert!(pieces.read(ByteRange::between(6, 8)).is_err());
+        assert!(pieces.read(ByteRange::between(6, 10)).is_err());
     }
 }

@@ -1,4 +1,5 @@
-//! Damaged text: lines that cannot be read are cut out, until the rest can.
+//! Damaged text: lines that cannot be read are cut out, until the rest can. An array of JSON that is cut ends with its last
+//! whole element.
 
 use super::pieces::Pieces;
 use super::{Damage, Lost};
@@ -21,8 +22,14 @@ pub(super) fn open(input: &Input, options: &OpenOptions, memory: u64) -> Result<
         lost.push(Lost::text(end, Error::corrupt("truncated", "the last line has no end, so that it may be cut")));
         kept = vec![ByteRange::between(0, end.start())];
     }
+    let mut end: &'static [u8] = b"";
+    if let Some(whole) = cut_array(input)?.filter(|_| is_json) {
+        let rest = ByteRange::between(whole, input.size());
+        lost.push(Lost::text(rest, Error::corrupt("truncated", "the array is never closed, so that it may be cut")));
+        (kept, end) = (vec![ByteRange::between(0, whole)], b"]");
+    }
     loop {
-        let pieces = Pieces::new(input.bytes(), &kept, 0);
+        let pieces = Pieces::new(input.bytes(), &kept, 0).with_end(end);
         let text = input.with_bytes(Arc::new(pieces));
         let error = match readable(&text, options, memory) {
             Ok(file) => return Ok((file, lost)),
@@ -48,6 +55,44 @@ fn readable(text: &Input, options: &OpenOptions, memory: u64) -> Result<OpenFile
         batch?;
     }
     Ok(file)
+}
+
+/// Where the last whole element of an array of JSON ends, if the array is not closed; `None` for any other text.
+fn cut_array(input: &Input) -> Result<Option<u64>> {
+    let (mut depth, mut quoted, mut escaped, mut at, mut end) = (0_u64, false, false, 0, None);
+    while at < input.size() {
+        let block = input.bytes().read(ByteRange::between(at, input.size().min(at + STEP)))?;
+        for byte in block {
+            at += 1;
+            match byte {
+                _ if std::mem::take(&mut escaped) => {}
+                b'\\' if quoted => escaped = true,
+                b'"' => quoted = !quoted,
+                _ if quoted => {}
+                b'[' | b'{' => {
+                    depth += 1;
+                    if depth == 1 && byte == b'[' {
+                        end = Some(at);
+                    }
+                }
+                b']' | b'}' => {
+                    depth = depth.saturating_sub(1);
+                    match depth {
+                        0 => return Ok(None),
+                        1 => end = end.map(|_| at),
+                        _ => {}
+                    }
+                }
+                // Something else comes first.
+                byte if end.is_none() && !byte.is_ascii_whitespace() => return Ok(None),
+                _ => {}
+            }
+            if depth > 0 && end.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(end)
 }
 
 /// The last line, if it does not end: whether its last cell is whole cannot be told.

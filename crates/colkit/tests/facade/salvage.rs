@@ -113,6 +113,84 @@ fn bad_lines_are_left_out_and_told() {
 }
 
 #[test]
+fn a_cut_array_of_json_keeps_its_whole_elements() {
+    let text = "[{\"a\":1,\"b\":\"x]\"},\n {\"a\":2,\"b\":\"\\\"{\"}, {\"a\":3,\"b\":\"y\"}]";
+    let options = OpenOptions::new().with_format("ndjson");
+    let whole = salvage(&input("t.json", text), &options, MEMORY).unwrap();
+    assert!(whole.is_complete() && whole.row_count() == 3);
+    let all = rows_of(&whole);
+    let ends: Vec<usize> = text.match_indices('}').map(|(at, _)| at + 1).collect();
+    for end in 0..text.len() {
+        let rows = ends.iter().filter(|at| **at <= end).count();
+        match salvage(&input("t.json", &text[..end]), &options, MEMORY) {
+            Ok(saved) => {
+                assert_eq!((saved.row_count(), saved.is_complete()), (rows as u64, false), "{end}: {:?}", saved.lost());
+                assert_eq!(rows_of(&saved).columns(), all.slice(0, rows).columns(), "{end}");
+            }
+            Err(error) => assert_eq!(rows, 0, "{end}: {error}"),
+        }
+    }
+}
+
+/// Writes rows in several groups and pages, as far as the format has them.
+fn written_in_parts(format: &str, batch: &RecordBatch) -> Vec<u8> {
+    let format = Registry::default().named(format, &TextOptions::default()).unwrap();
+    let sink = MemorySink::new();
+    let options = WriteOptions { memory: 1 << 20, ..WriteOptions::default() };
+    let mut writer = format.writer(batch.schema(), Box::new(sink.clone()), &options).unwrap();
+    for start in (0..batch.num_rows()).step_by(1000) {
+        writer.write(&batch.slice(start, 1000.min(batch.num_rows() - start))).unwrap();
+    }
+    writer.finish().unwrap();
+    sink.bytes().unwrap().to_vec()
+}
+
+#[test]
+fn every_row_that_can_be_read_alone_is_saved() {
+    let batch = table(40_000);
+    let mut random = 7u64;
+    let mut below = |end: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % end
+    };
+    for name in ["lance", "parquet", "at1", "arrow", "cff"] {
+        let whole = written_in_parts(name, &batch);
+        let options = OpenOptions::new().with_format(name);
+        let mut some = 0;
+        for round in 0..8 {
+            let mut bytes = whole.clone();
+            let at = below(whole.len() - 64);
+            bytes[at..at + 32].iter_mut().for_each(|b| *b ^= 0x5A);
+            let damaged = input("t", bytes);
+            let saved = salvage(&damaged, &options, MEMORY);
+            let Ok(file) = options.open_input(&damaged) else { continue };
+            let readable = |row: u64| -> bool {
+                let read = file.scan().rows(row..row + 1).batches();
+                read.is_ok_and(|mut all| all.all(|batch| batch.is_ok()))
+            };
+            let Ok(saved) = saved else {
+                assert!((0..20).all(|_| !readable(below(40_000) as u64)), "{name}, byte {at}: rows can be read");
+                continue;
+            };
+            some += u32::from(!saved.is_complete());
+            let dropped = saved.schema().fields().len() < 2;
+            let is_saved = |row: u64| saved.rows().iter().any(|range| range.contains(&row));
+            // At the edges of what is lost, and anywhere.
+            let edges = saved.rows().iter().flat_map(|r| [r.start.saturating_sub(1), r.end]);
+            let rows: Vec<u64> =
+                edges.chain((0..30).map(|_| below(40_000) as u64)).filter(|row| *row < 40_000).collect();
+            for row in rows {
+                assert!(is_saved(row) || !readable(row) || dropped, "{name}, byte {at}, row {row}: {:?}", saved.rows());
+            }
+            if proves_values(name) {
+                check(&saved, &batch, name, round);
+            }
+        }
+        assert!(some > 0 || name == "arrow", "{name}: nothing was damaged");
+    }
+}
+
+#[test]
 fn a_damaged_part_of_a_long_file_costs_its_rows_only() {
     let batch = table(100_000);
     for name in ["lance", "parquet"] {
