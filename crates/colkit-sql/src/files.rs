@@ -1,5 +1,6 @@
 //! Finds the files that a query reads, which its output must not overwrite.
 
+use crate::place::Place;
 use crate::table::ColkitTable;
 use datafusion::catalog::TableProvider;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -15,15 +16,20 @@ use std::path::PathBuf;
 /// The paths and URLs of all files of all tables in a plan, those in subqueries too. What is known without reading a file,
 /// such as its number of rows, is an answer about it all the same.
 pub async fn files_of(plan: &LogicalPlan, state: &SessionState) -> Result<Vec<PathBuf>> {
-    let mut places = Vec::new();
-    collect(plan, &mut places)?;
+    let mut tables = Tables::default();
+    tables.collect(plan)?;
     let mut files = Vec::new();
-    for place in places {
-        let host = place.object_store();
+    for place in tables.places {
+        // Output may be compared with them from elsewhere.
+        let whole = |path: PathBuf| if url_like(&path) { path } else { std::path::absolute(&path).unwrap_or(path) };
+        files.extend(place.list(state).await?.into_iter().map(|file| whole(file.path)));
+    }
+    for url in tables.external {
+        let host = url.object_store();
         let store = state.runtime_env().object_store(&host)?;
-        let mut found = place.list_all_files(state, store.as_ref(), "").await?;
+        let mut found = url.list_all_files(state, store.as_ref(), "").await?;
         while let Some(file) = found.try_next().await? {
-            files.push(match place.scheme() {
+            files.push(match url.scheme() {
                 "file" => LocalFileSystem::new().path_to_filesystem(&file.location)?,
                 _ => format!("{}{}", host.as_str(), file.location).into(),
             });
@@ -32,26 +38,39 @@ pub async fn files_of(plan: &LogicalPlan, state: &SessionState) -> Result<Vec<Pa
     Ok(files)
 }
 
-/// Adds the places of all tables in a plan, through views too.
-fn collect(plan: &LogicalPlan, places: &mut Vec<ListingTableUrl>) -> Result<()> {
-    plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::TableScan(scan) = node
-            && let Ok(table) = source_as_provider(&scan.source)
-        {
-            match table.get_logical_plan() {
-                Some(view) => collect(&view, places)?,
-                None => places.extend(listing(table.as_ref()).into_iter().flat_map(|t| t.table_paths().clone())),
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(())
+fn url_like(path: &std::path::Path) -> bool {
+    path.to_str().is_some_and(|path| path.contains("://"))
 }
 
-/// The listing of files that a table is, if it is one.
-fn listing(table: &dyn TableProvider) -> Option<&ListingTable> {
-    match table.downcast_ref::<ColkitTable>() {
-        Some(ours) => ours.listing(),
-        None => table.downcast_ref(),
+/// The tables of a plan: where their files are.
+#[derive(Default)]
+struct Tables {
+    places: Vec<Place>,
+    /// Those of `CREATE EXTERNAL TABLE`.
+    external: Vec<ListingTableUrl>,
+}
+
+impl Tables {
+    /// Adds all tables in a plan, through views too.
+    fn collect(&mut self, plan: &LogicalPlan) -> Result<()> {
+        plan.apply_with_subqueries(|node| {
+            if let LogicalPlan::TableScan(scan) = node
+                && let Ok(table) = source_as_provider(&scan.source)
+            {
+                match table.get_logical_plan() {
+                    Some(view) => self.collect(&view)?,
+                    None => self.add(table.as_ref()),
+                }
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(())
+    }
+
+    fn add(&mut self, table: &dyn TableProvider) {
+        let ours = table.downcast_ref::<ColkitTable>();
+        self.places.extend(ours.and_then(ColkitTable::place).cloned());
+        let listing = ours.map_or_else(|| table.downcast_ref::<ListingTable>(), ColkitTable::listing);
+        self.external.extend(listing.into_iter().flat_map(|listing| listing.table_paths().clone()));
     }
 }

@@ -20,6 +20,9 @@
 //! joins       semi and anti joins without quadratic cost
 //! bounded     functions whose results could use up all memory
 //! tables      cache of open files
+//! place       which files a name stands for
+//! files_table  the files of a place as one table
+//! spill       what does not fit into memory
 //! files       the files that a query reads
 //! explain     what a query planned to read and what it read
 //! ```
@@ -34,6 +37,7 @@ mod dialect;
 mod error;
 mod explain;
 mod files;
+mod files_table;
 mod format;
 mod joins;
 mod json;
@@ -42,12 +46,14 @@ mod literals;
 mod metrics;
 mod open_files;
 mod opener;
+mod place;
 mod plan;
 mod prune;
 mod query;
 mod result_size;
 mod session;
 mod source;
+mod spill;
 mod statements;
 mod statistics;
 mod sum;

@@ -9,6 +9,7 @@ use crate::json::{self, Arrows};
 use crate::literals::analyzer_rules;
 use crate::open_files::OpenFiles;
 use crate::result_size::bound;
+use crate::spill::Unnamed;
 use crate::sum::CheckedSum;
 use crate::table::ColkitTable;
 use crate::table_functions::{Call, OpenWith, TableCalls};
@@ -20,6 +21,7 @@ use datafusion::common::plan_datafusion_err;
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
 use datafusion::error::Result;
 use datafusion::execution::context::SessionState;
+use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::object_store::ObjectStoreRegistry;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -114,9 +116,8 @@ impl SessionOptions {
             let pool = FairSpillPool::new(usize::try_from(memory).unwrap_or(usize::MAX));
             runtime = runtime.with_memory_pool(Arc::new(pool));
         }
-        if let Some(folder) = &self.spill_folder {
-            runtime = runtime.with_temp_file_path(folder);
-        }
+        let spill = Arc::new(Unnamed { folder: self.spill_folder.clone() });
+        runtime = runtime.with_disk_manager_builder(DiskManagerBuilder::default().with_temp_file_factory(spill));
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(runtime.build_arc()?)
@@ -230,11 +231,11 @@ impl UrlTableFactory for Names {
         let state = self.session.get().and_then(|session| session());
         let state = state.ok_or_else(|| plan_datafusion_err!("the session has ended"))?;
         let table = match call {
-            Some(Call { path, options }) => {
+            Some(Call { path, options, filename }) => {
                 let format = ColkitFormat::new(Arc::new(OpenFiles::new(options)), None);
-                ColkitTable::open(&path, format, &state).await?
+                ColkitTable::open(&path, format, filename, &state).await?
             }
-            None => ColkitTable::open(name, self.format.clone(), &state).await?,
+            None => ColkitTable::open(name, self.format.clone(), false, &state).await?,
         };
         Ok(Some(Arc::new(table)))
     }

@@ -33,6 +33,8 @@ pub(crate) struct TableCalls {
 pub(crate) struct Call {
     pub path: String,
     pub options: OpenOptions,
+    /// Whether there is a column with the name of the file that a row is from.
+    pub filename: bool,
 }
 
 impl TableCalls {
@@ -82,6 +84,17 @@ impl TableCalls {
             let (_, version) = options.swap_remove(place);
             path = format!("{path}@{version}");
         }
+        let filename = match options.iter().position(|(name, _)| name == "filename") {
+            Some(place) => match options.swap_remove(place).1.to_ascii_lowercase().as_str() {
+                "true" => true,
+                "false" => false,
+                other => {
+                    let what = format!("filename is true or false, not {other}");
+                    return Err(Error::request("bad_option", what));
+                }
+            },
+            None => false,
+        };
         let open = match (&self.open_with, options.first()) {
             (_, None) => self.options.clone(),
             (Some(open_with), _) => open_with(&options)?,
@@ -90,7 +103,7 @@ impl TableCalls {
                 return Err(Error::request("no_such_option", what));
             }
         };
-        Ok(Call { path, options: open.with_format(format) })
+        Ok(Call { path, options: open.with_format(format), filename })
     }
 }
 

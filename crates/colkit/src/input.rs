@@ -126,15 +126,19 @@ impl Input {
     /// The files that a name stands for: those in a folder, or that fit a pattern, and otherwise itself. Datasets are one.
     #[cfg(feature = "fs")]
     pub fn list(path: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
+        Ok(Self::list_with_keys(path)?.into_iter().map(|file| file.path).collect())
+    }
+
+    /// The same, with what the names of their folders say.
+    #[cfg(feature = "fs")]
+    pub fn list_with_keys(path: impl AsRef<Path>) -> Result<Vec<listing::Listed>> {
         let path = path.as_ref();
+        let itself = || vec![listing::Listed { path: path.to_path_buf(), keys: Vec::new() }];
         let is_file = Place::of(path)?.file().is_some_and(|file| file == path);
         if !is_file || Self::dataset(path, &DatasetOptions::default())?.is_some() {
-            return Ok(vec![path.to_path_buf()]);
+            return Ok(itself());
         }
-        Ok(match Self::listed(path)? {
-            Some(listed) => listed.into_iter().map(|file| file.path).collect(),
-            None => vec![path.to_path_buf()],
-        })
+        Ok(Self::listed(path)?.unwrap_or_else(itself))
     }
 
     /// Several inputs as one table: their rows follow each other. They must have the same columns; text, which says nothing

@@ -160,6 +160,10 @@ pub use diff::{ByKey, CellDifference, DiffOptions, Difference, Key, diff};
 pub use encoding::TextEncoding;
 pub use fidelity::without_views;
 pub use input::{DatasetOptions, Input};
+#[cfg(feature = "object-store")]
+pub use listing::is_of_table;
+#[cfg(feature = "fs")]
+pub use listing::{Listed, key as key_of_folder};
 pub use open::{OpenFile, OpenOptions};
 pub use pattern::Pattern;
 pub use registry::Registry;

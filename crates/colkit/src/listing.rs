@@ -16,9 +16,11 @@ const DEEPEST: usize = 64;
 
 /// A file of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Listed {
+#[non_exhaustive]
+pub struct Listed {
+    /// Where it is.
     pub path: PathBuf,
-    /// What the names of its folders say: `year=2024` is a pair.
+    /// What the names of its folders say: `year=2024` is a pair; a key that is null has no value.
     pub keys: Vec<(String, Option<String>)>,
 }
 
@@ -55,11 +57,7 @@ pub(crate) fn in_store(location: &colkit_store::Location) -> Result<Option<Vec<S
     for object in location.above(depth).objects(MOST_FILES)? {
         let below: Vec<String> = object.path.parts().skip(depth).map(|p| p.as_ref().to_owned()).collect();
         let names: Vec<&[u8]> = below.iter().map(|name| name.as_bytes()).collect();
-        let fits = match pattern {
-            [] => !names.iter().any(|name| is_hidden(name)),
-            pattern => fits_path(pattern, &names),
-        };
-        if fits {
+        if is_of_table(pattern, &names) {
             let folders = below.split_last().map(|(_, folders)| folders).unwrap_or_default();
             found.push((object, folders.iter().filter_map(|name| key(name)).collect()));
         }
@@ -71,6 +69,13 @@ pub(crate) fn in_store(location: &colkit_store::Location) -> Result<Option<Vec<S
         found.iter_mut().for_each(|part| part.1.clear());
     }
     Ok(Some(found))
+}
+
+/// Whether an object belongs to the table that is a folder, or a pattern of these parts below it, by the names of the folders
+/// between and its own. Without a pattern that is all that is not hidden.
+#[cfg(feature = "object-store")]
+pub fn is_of_table(pattern: &[Vec<u8>], names: &[&[u8]]) -> bool {
+    if pattern.is_empty() { !names.iter().any(|name| is_hidden(name)) } else { fits_path(pattern, names) }
 }
 
 /// Whether the names of folders and of what is in them fit the parts of a pattern.
@@ -224,8 +229,8 @@ fn keys(path: &Path, folder: &Path) -> Vec<(String, Option<String>)> {
     parent.iter().filter_map(|name| key(name.to_str()?)).collect()
 }
 
-/// The key in the name of a folder.
-pub(crate) fn key(name: &str) -> Option<(String, Option<String>)> {
+/// The key that the name of a folder says, such as `year=2024`, and its value, unless that is null.
+pub fn key(name: &str) -> Option<(String, Option<String>)> {
     let (key, value) = name.split_once('=').filter(|(key, _)| !key.is_empty())?;
     Some((unescaped(key), (value != NULL_KEY).then(|| unescaped(value))))
 }

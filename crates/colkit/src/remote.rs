@@ -7,6 +7,7 @@ use crate::encoding::{self, TextEncoding};
 use crate::{Compression, OpenOptions, ScanBuilder, TakeBuilder, TextOptions};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use colkit_core::drive::marked_file;
 use colkit_core::drive::store::Remote;
 #[cfg(any(feature = "compressed", feature = "text"))]
 use colkit_core::{ByteRange, FileSource};
@@ -44,7 +45,10 @@ impl OpenOptions {
 
     /// Opens an object of a store, which has just been described.
     pub async fn open_object(&self, store: Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<RemoteFile> {
-        let name: Arc<str> = object.location.to_string().into();
+        let name: Arc<str> = match marked_file(&object.location) {
+            Some(file) => file.display().to_string().into(),
+            None => object.location.to_string().into(),
+        };
         let mut read = self.read.clone();
         // The only store that keeps objects as files says so by its name.
         let bytes = if store.to_string().starts_with("LocalFileSystem") {

@@ -56,3 +56,33 @@ fn every_verb_takes_any_name_after_two_dashes() {
         }
     }
 }
+
+#[test]
+fn sql_reads_files_of_any_name() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("all")).unwrap();
+    let names: Vec<OsString> = odd_names().into_iter().filter(|name| name != "-").collect();
+    for (number, name) in names.iter().enumerate() {
+        std::fs::write(folder.path("all").join(name), format!("n\n{number}\n")).unwrap();
+    }
+    let all: Vec<String> = (0..names.len()).map(|n| n.to_string()).collect();
+    for from in ["'all'", "'all/'", "'all/*.cs?'", "'al?/*'", "csv('**/*.csv', header => true)"] {
+        let said = folder.ok(&["sql", &format!("SELECT n FROM {from} ORDER BY n"), "--as", "csv"]);
+        assert_eq!(said.out.lines().skip(1).collect::<Vec<_>>(), all, "{from}");
+        let count = folder.ok(&["sql", &format!("SELECT count(*) FROM {from}"), "--as", "csv"]);
+        assert_eq!(count.out.lines().nth(1), Some(names.len().to_string().as_str()), "{from}");
+    }
+    for (number, name) in names.iter().enumerate() {
+        let Some(name) = name.to_str() else { continue };
+        let query = format!("SELECT n FROM 'all/{}'", name.replace('\'', "''"));
+        assert_eq!(folder.ok(&["sql", &query, "--as", "csv"]).out, format!("n\n{number}\n"), "{name:?}");
+        let table = format!("t=all/{name}");
+        assert_eq!(
+            folder.ok(&["sql", "SELECT n FROM t", "--table", &table, "--as", "csv"]).out,
+            format!("n\n{number}\n")
+        );
+    }
+    // What is read is not written, whatever its name.
+    let said = folder.run(&["sql", "SELECT * FROM 'all'", "--out", "all/a\nb.csv", "--force"]);
+    assert_eq!(said.code, 2, "{said:?}");
+}

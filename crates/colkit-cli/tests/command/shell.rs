@@ -129,12 +129,7 @@ fn a_query_outside_of_the_shell_ends_at_once() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("spill")).unwrap();
     let Some(mut shell) = Shell::start(&folder, &format!("sql \"{NEVER_ENDS}\" --spill-dir spill")) else { return };
-    let began = Instant::now();
-    while folder.path("spill").read_dir().unwrap().count() == 0 {
-        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", shell.seen());
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(1500));
     shell.press("\x03");
     let (code, seen) = shell.ends(Duration::from_secs(3));
     assert_eq!(code, Some(130), "{seen}");
@@ -162,7 +157,7 @@ fn long_answers_go_to_the_pager() {
 #[test]
 fn a_pager_may_be_left_early_or_missing() {
     let folder = Folder::new();
-    let query = "sql \"SELECT value + 1000000 AS v FROM range(300000)\"";
+    let query = "sql \"SELECT value + 1000000 AS v FROM range(300000) ORDER BY 1\"";
     let Some(shell) = Shell::start_with(&folder, query, &[("PAGER", "head -n 5")]) else { return };
     let (code, seen) = shell.ends(Duration::from_secs(60));
     assert!(code == Some(0) && seen.contains("1000001") && !seen.contains("error"), "{seen}");

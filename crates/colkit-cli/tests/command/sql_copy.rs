@@ -64,6 +64,16 @@ fn folders_are_named_by_values() {
     }
     let sums = "SELECT year, count(*) AS c, sum(n) AS s FROM 'out' WHERE kind = 'c' GROUP BY year ORDER BY year";
     assert_eq!(answer(&folder, sums), "year,c,s\n2020,333,499500\n2021,334,500833\n2022,333,499167\n");
+    let kinds = "SELECT kind, count(*) AS c FROM 'out' GROUP BY kind ORDER BY kind NULLS FIRST";
+    assert_eq!(answer(&folder, kinds), "kind,c\n,1000\na/b,1000\nc,1000\n");
+    for (condition, rows) in
+        [("kind IS NULL", 1000), ("kind IS NOT NULL", 2000), ("kind <> 'c'", 1000), ("coalesce(kind, 'x') = 'x'", 1000)]
+    {
+        let query = format!("SELECT count(*) AS c FROM 'out' WHERE {condition}");
+        assert_eq!(answer(&folder, &query), format!("c\n{rows}\n"), "{condition}");
+    }
+    let nulls = folder.ok(&["count", "out", "--where", "kind is null"]).out;
+    assert_eq!(nulls.trim(), "1000", "as in the other verbs");
     let first = folder.ok(&["head", "-n", "1", "out/year=2021/kind=c/part-00000.parquet"]).out;
     assert_eq!(first, "n\n1999\n");
     let again = "COPY 't.csv' TO 'out' (PARTITION_BY year)";

@@ -47,3 +47,35 @@ fn what_is_no_option_is_named() {
     assert_eq!(fails("FROM lance('trades.csv')")["class"], "corrupt");
     assert_eq!(fails("FROM csv('missing.csv')")["code"], "not_found");
 }
+
+#[test]
+fn rows_know_their_files_on_request() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("data/year=2023")).unwrap();
+    std::fs::create_dir_all(folder.path("data/year=2024")).unwrap();
+    folder.write("data/year=2023/a.csv", "n\n1\n2\n");
+    folder.write("data/year=2024/b.csv", "n\n3\n");
+    let query =
+        "SELECT filename, year, sum(n) AS s FROM csv('data/*/*.csv', filename => true) GROUP BY ALL ORDER BY ALL";
+    let both = "filename,year,s\ndata/year=2023/a.csv,2023,3\ndata/year=2024/b.csv,2024,3\n";
+    assert_eq!(answer(&folder, query), both);
+    assert_eq!(answer(&folder, "SELECT n FROM csv('data', filename = true) WHERE filename LIKE '%b.csv'"), "n\n3\n");
+    let said = folder.json(&["sql", "SELECT n FROM csv('data', filename => true) WHERE year = '2024'", "--json"]);
+    assert_eq!(said["rows"], serde_json::json!([[3]]), "{said}");
+    assert_eq!(answer(&folder, "FROM csv('data/year=2024/b.csv', filename => false)"), "n\n3\n");
+    folder.write("c.csv", "filename\nx\n");
+    let said = folder.run(&["sql", "FROM csv('c.csv', filename => true)", "--json"]);
+    assert_eq!(error(&said)["code"], "duplicate_column");
+    let said = folder.run(&["sql", "FROM csv('c.csv', filename => 3)", "--json"]);
+    assert_eq!(error(&said)["code"], "bad_option");
+}
+
+#[test]
+fn files_are_listed_anew_for_each_query() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("data")).unwrap();
+    folder.write("data/a.csv", "n\n1\n");
+    let twice = "SELECT count(*) AS c FROM t; COPY (SELECT 2 AS n) TO 'data/b.csv'; SELECT count(*) AS c FROM t;";
+    let said = folder.ok(&["sql", twice, "--table", "t=data"]);
+    assert_eq!(said.out, "c\n1\ncount\n1\nc\n2\n");
+}

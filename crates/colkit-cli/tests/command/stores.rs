@@ -100,6 +100,34 @@ fn every_command_takes_urls() {
 }
 
 #[test]
+fn patterns_and_folders_of_objects_are_tables() {
+    let folder = Folder::new();
+    for (place, rows) in [("bucket/data/year=2023/a b.csv", "n\n1\n2\n"), ("bucket/data/year=2024/b.csv", "n\n3\n")] {
+        std::fs::create_dir_all(folder.path(place).parent().unwrap()).unwrap();
+        folder.write(place, rows);
+    }
+    folder.write("bucket/data/year=2024/_SUCCESS", "x");
+    folder.write("bucket/other.txt", "n\n9\n");
+    let server = Server::s3(&folder.path("")).unwrap();
+    let environment = server.s3_environment();
+    let run = |arguments: &[&str]| {
+        let said = folder.run_in(&environment, arguments, b"");
+        assert_eq!(said.code, 0, "{arguments:?}: {}", said.err);
+        said.out
+    };
+    for place in ["s3://bucket/data/", "s3://bucket/data/*/*.csv", "s3://bucket/data/**/*.csv", "s3://bucket/d*/*/*"] {
+        assert_eq!(run(&["cat", place, "--as", "csv"]), "n,year\n1,2023\n2,2023\n3,2024\n", "{place}");
+        assert_eq!(run(&["count", place]).trim(), "3", "{place}");
+        let query = format!("SELECT year, sum(n) AS s FROM '{place}' GROUP BY year ORDER BY year");
+        assert_eq!(run(&["sql", &query, "--as", "csv"]), "year,s\n2023,3\n2024,3\n", "{place}");
+    }
+    let named = "SELECT DISTINCT filename FROM csv('s3://bucket/data/*/b.csv', filename => true)";
+    assert_eq!(run(&["sql", named, "--as", "csv"]), "filename\ns3://bucket/data/year=2024/b.csv\n");
+    let said = folder.run_in(&environment, &["sql", "FROM 's3://bucket/data/*.parquet'", "--json"], b"");
+    assert_eq!(super::run::error(&said)["code"], "not_found");
+}
+
+#[test]
 fn a_large_object_goes_up_in_parts_and_a_failed_one_not_at_all() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("bucket")).unwrap();

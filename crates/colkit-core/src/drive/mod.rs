@@ -2,6 +2,8 @@
 
 pub mod blocking;
 #[cfg(feature = "object-store")]
+mod local_path;
+#[cfg(feature = "object-store")]
 mod object;
 pub mod ordered;
 pub mod parallel;
@@ -10,6 +12,9 @@ pub mod store;
 mod take;
 #[cfg(feature = "object-store")]
 mod version;
+
+#[cfg(feature = "object-store")]
+pub use local_path::{marked_file, object_path};
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Int32Type};

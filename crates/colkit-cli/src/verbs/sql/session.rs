@@ -1,13 +1,12 @@
 //! The session that statements run in.
 
-use super::interrupt::{self, Interrupts};
+use super::interrupt::Interrupts;
 use super::spool::Spool;
 use super::{options, pager};
 use crate::Io;
 use crate::args::SqlArgs;
 use crate::request::is_stream;
 use colkit::arrow::datatypes::SchemaRef;
-use colkit::core::FolderSink;
 use colkit::store::{StoreCount, Stores};
 use colkit::{Error, Result};
 use colkit_sql::datafusion::prelude::SessionContext;
@@ -25,8 +24,6 @@ pub struct SqlSession {
     pub counted: Vec<(String, StoreCount)>,
     /// A copy of stdin, once it is used as a table.
     pub spooled: Option<Spool>,
-    /// Spill directory, removed with the session.
-    _spill: Option<FolderSink>,
     /// What stops a statement.
     pub interrupts: Interrupts,
     /// Rows printed of an answer.
@@ -36,17 +33,10 @@ pub struct SqlSession {
     pub runtime: Runtime,
 }
 
-/// A new directory in `--spill-dir`. Ctrl-C removes it, and the next process what a killed one left.
-fn spill_folder(requested: Option<&Path>) -> Result<Option<FolderSink>> {
-    let create = |folder: &Path| {
-        FolderSink::create(&folder.join("spill"))
-            .map_err(|e| Error::from(e).file(folder.display().to_string()).part("folder to spill to"))
-    };
-    let folder = requested.map(create).transpose()?;
-    if let Some(folder) = &folder {
-        interrupt::remove_at_end(folder.path());
-    }
-    Ok(folder)
+/// Fails now rather than later if nothing can be written to `--spill-dir`.
+fn check_spill_folder(folder: &Path) -> Result<()> {
+    let named = |e: std::io::Error| Error::from(e).file(folder.display().to_string()).part("folder to spill to");
+    tempfile::tempfile_in(folder).map(drop).map_err(named)
 }
 
 /// Memory for sorts, joins and aggregations. The rest is for reading and writing, of which little memory leaves them less.
@@ -62,15 +52,15 @@ impl SqlSession {
             .enable_all()
             .build()?;
         let stores = Stores::shared().separate();
-        let spill = spill_folder(args.spill_dir.as_deref())?;
         let mut options = SessionOptions::new()
             .with_open_options(args.reading.open_options()?.with_moved(places(&args.places.moved)))
             .with_memory(query_memory(args.reading.memory))
             .with_stores(stores.clone());
         let reading = args.reading.clone();
         options = options.with_table_options(Arc::new(move |given| options::open_with(&reading, given)));
-        if let Some(folder) = &spill {
-            options = options.with_spill_folder(folder.path());
+        if let Some(folder) = &args.spill_dir {
+            check_spill_folder(folder)?;
+            options = options.with_spill_folder(folder);
         }
         let context = options.start().map_err(|e| plain(&e))?;
         let mut session = SqlSession {
@@ -78,7 +68,6 @@ impl SqlSession {
             stores,
             counted: Vec::new(),
             spooled: None,
-            _spill: spill,
             interrupts: Interrupts::none(),
             most_rows: u64::MAX,
             pager: pager::wanted(args, io),
