@@ -71,6 +71,7 @@ fn flag(setting: Setting) -> &'static str {
         Setting::OverwriteDataset => "--overwrite",
         Setting::UnsafeCommit => "--unsafe-commit",
         Setting::DropIndices => "--drop-indices",
+        Setting::FixedPattern => "-F",
     }
 }
 

@@ -60,11 +60,13 @@ pub enum Setting {
     UnsafeCommit,
     /// Indices of a dataset may be given up.
     DropIndices,
+    /// A pattern is plain text.
+    FixedPattern,
 }
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Setting; 25] = [
+    pub const ALL: [Setting; 26] = [
         Setting::Memory,
         Setting::Columns,
         Setting::ColumnLimit,
@@ -90,6 +92,7 @@ impl Setting {
         Setting::OverwriteDataset,
         Setting::UnsafeCommit,
         Setting::DropIndices,
+        Setting::FixedPattern,
     ];
 
     /// The hint that this setting does something that would help: `Setting::Memory.does("allows more")`.
@@ -125,6 +128,7 @@ impl Setting {
             Setting::OverwriteDataset => "`DatasetMode::Overwrite`",
             Setting::UnsafeCommit => "the option `unsafe_commit`",
             Setting::DropIndices => "the option `drop_indices`",
+            Setting::FixedPattern => "`Pattern::fixed`",
         }
     }
 }

@@ -70,7 +70,7 @@ pub use names::{ColumnNames, column_index, first_repeated, make_unique, unique_n
 pub use objects::{Object, ObjectPart, Objects};
 #[cfg(feature = "fs")]
 pub use output_path::already_exists;
-pub use predicate::{BoundPredicate, Comparison, Literal, Op, Predicate, ZoneMap};
+pub use predicate::{BoundPredicate, Comparison, Literal, Op, Predicate, ZoneMap, with_seconds};
 pub use range::{ByteRange, coalesce, merge_overlapping};
 pub use scanner::{Next, ReadAhead, Rows, Scanner, Task};
 pub use select_rows::{blocks_of, check_rows, keep_rows, select_rows, spans};

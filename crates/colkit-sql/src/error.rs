@@ -23,9 +23,16 @@ pub fn plain(error: &DataFusionError) -> Error {
         DataFusionError::SQL(..) | DataFusionError::Plan(_) => {
             let message = message(error);
             match message.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found")) {
-                Some(name) => Error::request("bad_sql", format!("there is no table {name}"))
-                    .hint("files are tables in single quotes: FROM 'trades.csv'"),
-                None => no_function(&message).unwrap_or_else(|| Error::request("bad_sql", message)),
+                Some(name) => {
+                    let name = name.trim_start_matches("datafusion.");
+                    let example = if name.contains('.') { name } else { "trades.csv" };
+                    Error::request("bad_sql", format!("there is no table {name}"))
+                        .hint(format!("files are tables in single quotes: FROM '{example}'"))
+                }
+                None => no_function(&message)
+                    .or_else(|| wrong_type(&message))
+                    .or_else(|| same_names(&message))
+                    .unwrap_or_else(|| Error::request("bad_sql", message)),
             }
         }
         DataFusionError::NotImplemented(what) if what.starts_with("Operator DIV") => {
@@ -78,6 +85,26 @@ fn without_syntax_tree(text: &str) -> String {
     let end = before.find(['{', '(']).unwrap_or(before.len());
     let said = before.get(..end).unwrap_or_default();
     format!("{} is not supported here", said.trim_end_matches([':', ' ']))
+}
+
+/// What a function says that was given something else than it takes: one reason for each thing that it would take.
+fn wrong_type(message: &str) -> Option<Error> {
+    let function = message.split_once("Function '")?.1.split_once('\'')?.0;
+    let given = message.split_once("but received ")?.1;
+    let given = given.split([',', '(', '.']).next()?.trim();
+    if !message.contains("failed to match any signature") {
+        return None;
+    }
+    let given = if given == "String" { "text" } else { given };
+    Some(Error::request("bad_sql", format!("{function}(...) does not take {given}")))
+}
+
+/// Two columns that are called the same.
+fn same_names(message: &str) -> Option<Error> {
+    let rest = message.strip_prefix("Projections require unique expression names but the expression \"")?;
+    let expression = rest.split_once("\" at position")?.0;
+    let name = expression.rsplit_once(" AS ").map_or(expression, |(_, name)| name);
+    Some(Error::request("bad_sql", format!("two columns are called {name}")).hint("AS gives one of them another name"))
 }
 
 /// The engine suggests the nearest name, however far it is.
@@ -183,6 +210,17 @@ mod tests {
         let far = said("Invalid function 'foobarbaz', did you mean 'overlay'?");
         assert!(far.contains("no function foobarbaz") && !far.contains("overlay"), "{far}");
         assert!(no_function("something else").is_none());
+    }
+
+    #[test]
+    fn wrong_arguments_are_told_in_short() {
+        let long = "Internal error: Function 'sum' failed to match any signature, errors: Error during planning: \
+                    Function 'sum' requires Decimal, but received String (DataType: Utf8View).,Error during planning";
+        assert_eq!(wrong_type(long).unwrap().message(), "sum(...) does not take text");
+        let twice =
+            "Projections require unique expression names but the expression \"Int64(1) AS a\" at position 0 and";
+        assert_eq!(same_names(twice).unwrap().message(), "two columns are called a");
+        assert!(wrong_type("all is well").is_none() && same_names("all is well").is_none());
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 }
 
 /// Makes numbers with an exponent, and very long ones, floating point numbers. The parser would take them for decimals, too, and
-/// refuse what no decimal can hold.
+/// refuse what no decimal can hold. Moments that are written without seconds get them.
 pub fn approximate_numbers(statement: &mut Statement) {
     match statement {
         Statement::Statement(statement) => approximate_in(statement.as_mut()),
@@ -61,6 +61,13 @@ fn approximate_in<T: ast::VisitMut>(part: &mut T) {
                 array: false,
                 format: None,
             };
+        }
+        if let ast::Expr::TypedString(typed) = expr
+            && matches!(typed.data_type, ast::DataType::Timestamp(..))
+            && let ast::Value::SingleQuotedString(text) = &mut typed.value.value
+            && let Some(whole) = colkit_core::with_seconds(text)
+        {
+            *text = whole;
         }
         if let ast::Expr::UnaryOp { op: ast::UnaryOperator::Not, expr: operand } = expr
             && has_decimal(operand)

@@ -2,6 +2,7 @@
 
 use crate::approximate_numbers;
 use crate::dialect::{all_of, query, summarized, summary};
+use crate::error::external;
 use crate::table_functions::TableCalls;
 use arrow::datatypes::Schema;
 use datafusion::error::Result;
@@ -59,6 +60,14 @@ async fn plan_rows(state: &SessionState, statement: Statement) -> Result<Logical
                 let tables = ast::Statement::Query(query(TABLES)?);
                 return state.statement_to_plan(Statement::Statement(Box::new(tables))).await;
             }
+            ast::Statement::Drop { object_type: ast::ObjectType::Table, names, .. } => {
+                if let Some(file) = names.iter().find_map(file_named) {
+                    return Err(external(
+                        colkit::Error::request("bad_sql", format!("{file} is a file, and SQL does not remove files"))
+                            .hint("DROP TABLE drops tables that CREATE TABLE or CREATE VIEW made"),
+                    ));
+                }
+            }
             ast::Statement::Explain {
                 describe_alias: DescribeAlias::Describe | DescribeAlias::Desc,
                 statement,
@@ -74,6 +83,13 @@ async fn plan_rows(state: &SessionState, statement: Statement) -> Result<Logical
         LogicalPlan::DescribeTable(table) => described(&table.schema),
         plan => Ok(plan),
     }
+}
+
+/// The name, if it is that of a file.
+fn file_named(name: &ast::ObjectName) -> Option<String> {
+    let [part] = name.0.as_slice() else { return None };
+    let name = &part.as_ident()?.value;
+    (name.contains("://") || std::path::Path::new(name).exists()).then(|| name.clone())
 }
 
 /// `SHOW TABLES`: those of the user.

@@ -8,7 +8,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use colkit_core::{Error, Op, Predicate, Result, RowFilter, Value, ValueTest, json};
+use colkit_core::{Error, Op, Predicate, Result, RowFilter, Setting, Value, ValueTest, json};
 use regex::{Regex, RegexBuilder};
 use std::fmt::Write;
 use std::ops::Range;
@@ -57,7 +57,8 @@ impl Pattern {
     fn compiled(text: &str, ignore_case: bool, prefix: Option<String>) -> Result<Self> {
         let regex = RegexBuilder::new(text).case_insensitive(ignore_case).build();
         let regex = regex.map_err(|e| {
-            Error::request("bad_pattern", e.to_string().trim().to_owned()).hint("a plain text is searched for as it is")
+            Error::request("bad_pattern", e.to_string().trim().to_owned())
+                .hint(Setting::FixedPattern.does("searches for it as plain text"))
         })?;
         Ok(Pattern { regex, prefix, inverted: false })
     }

@@ -27,6 +27,7 @@ Without a name, all tags are listed. cleanup keeps versions that have a tag.";
 pub const RESTORE_HELP: &str = "\
 Examples:
   colkit restore trips.lance 3
+  colkit restore trips.lance before-cleanup
 
 Makes a new version that is like version 3. What was newer stays in the history.";
 
@@ -143,8 +144,8 @@ pub struct RestoreArgs {
     /// Dataset to restore a version of
     #[arg(value_name = "DATASET")]
     pub dataset: PathBuf,
-    /// Version to restore
-    pub version: u64,
+    /// Version to restore: a number or a tag
+    pub version: String,
     #[command(flatten)]
     pub commit: CommitArgs,
     #[command(flatten)]

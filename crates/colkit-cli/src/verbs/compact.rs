@@ -3,7 +3,7 @@
 use crate::args::{CompactArgs, RestoreArgs};
 use crate::human::{count, plural};
 use crate::{Io, Outcome};
-use colkit::{CompactOptions, Result};
+use colkit::{CompactOptions, Error, Result};
 use serde_json::json;
 use std::io::Write;
 
@@ -42,12 +42,27 @@ pub fn run(args: &CompactArgs, io: &mut Io) -> Result<Outcome> {
 }
 
 pub fn restore(args: &RestoreArgs, io: &mut Io) -> Result<Outcome> {
-    let version = colkit::restore(&args.dataset, args.version, args.commit.unsafe_commit)?;
+    let old = match args.version.parse() {
+        Ok(number) => number,
+        Err(_) => tagged(args)?,
+    };
+    let version = colkit::restore(&args.dataset, old, args.commit.unsafe_commit)?;
     let dataset = args.dataset.display().to_string();
     if args.script.json {
-        writeln!(io.stdout, "{}", json!({"dataset": dataset, "version": version, "restored": args.version}))?;
+        writeln!(io.stdout, "{}", json!({"dataset": dataset, "version": version, "restored": old}))?;
     } else {
-        writeln!(io.stderr, "{dataset}: version {version} is like version {}", args.version)?;
+        writeln!(io.stderr, "{dataset}: version {version} is like version {old}")?;
     }
     Ok(Outcome::Success)
+}
+
+/// The version that a tag stands for.
+fn tagged(args: &RestoreArgs) -> Result<u64> {
+    let tags = colkit::tags(&args.dataset)?;
+    let found = tags.iter().find(|tag| tag.name == args.version).map(|tag| tag.version);
+    found.ok_or_else(|| {
+        Error::request("no_such_version", format!("there is no tag {:?}", args.version))
+            .file(args.dataset.display().to_string())
+            .hint("`tag` lists the tags, `versions` the versions")
+    })
 }

@@ -61,7 +61,8 @@ fn print_text(verdict: &Verdict, io: &mut Io) -> Result<()> {
     writeln!(out, "{line}")?;
     for error in &verdict.errors {
         let label = out.red("error:");
-        writeln!(out, "  {label} {}", place_and_message(error))?;
+        let other = error.file_name().filter(|name| *name != verdict.file).map(|name| format!("{name}: "));
+        writeln!(out, "  {label} {}{}", other.unwrap_or_default(), place_and_message(error))?;
         if let Some(hint) = hint(error) {
             writeln!(out, "    hint: {hint}")?;
         }

@@ -130,7 +130,10 @@ fn rows_are_deleted_in_new_versions() {
     );
     folder.ok(&["delete", "n.lance", "--where", "id >= 0"]);
     assert_eq!(rows(&folder, "n.lance"), 0);
-    folder.ok(&["restore", "n.lance", "1"]);
+    folder.ok(&["tag", "n.lance", "first", "1"]);
+    let said = folder.run(&["restore", "n.lance", "second", "--json"]);
+    assert_eq!(error(&said)["code"], "no_such_version");
+    folder.ok(&["restore", "n.lance", "first"]);
     assert_eq!(rows(&folder, "n.lance"), 20_000);
     assert_eq!(versions(&folder, "n.lance").last().unwrap().0, "restore");
 }

@@ -41,6 +41,7 @@ fn nothing_found_is_a_failure_without_a_message() {
     assert_eq!((said.code, said.out.as_str()), (1, ""));
     let said = folder.run(&["grep", "(", "trades.csv", "--json"]);
     assert_eq!((said.code, error(&said)["code"].as_str()), (2, Some("bad_pattern")));
+    assert!(folder.run(&["grep", "(", "trades.csv"]).err.contains("-F searches for it as plain text"));
     assert_eq!(folder.run(&["grep", "x", "trades.csv", "--in", "nix"]).code, 2);
 }
 
@@ -80,4 +81,27 @@ fn a_prefix_skips_what_statistics_rule_out() {
     assert_eq!(document["rows"].as_array().unwrap().len(), 10);
     let (read, size) = (document["bytes_read"].as_u64().unwrap(), document["file_bytes"].as_u64().unwrap());
     assert!(read < size / 2, "{read} of {size} bytes");
+}
+
+#[test]
+fn dictionaries_are_searched_once_per_value_and_other_columns_only_where_rows_match() {
+    let folder = Folder::new();
+    let mut lines = String::from("sym,n,text\n");
+    for n in 0..200_000 {
+        let sym = if n == 123_456 { "rare" } else { ["BTC", "ETH", "ABC"][n % 3] };
+        lines += &format!("{sym},{n},text of row {} and some more of it\n", n * 7919 % 200_000);
+    }
+    folder.write("t.csv", lines);
+    for name in ["t.lance", "t.parquet"] {
+        folder.ok(&["convert", "t.csv", name]);
+        let size = folder.read(name).len() as u64;
+        let document = folder.json(&["grep", "^ra.e$", name, "--in", "sym", "--json"]);
+        assert_eq!(document["rows"][0][1], 123_456, "{name}: {document}");
+        let read = document["bytes_read"].as_u64().unwrap();
+        assert!(read < size / 2, "{name}: {read} of {size} bytes, the text of a few rows");
+        let said = folder.ok(&["grep", "-c", "^(BTC|rare)$", name, "--in", "sym"]);
+        assert_eq!(said.out, "66667\n", "{name}");
+        let both = folder.ok(&["grep", "-c", "row 77 ", name]);
+        assert_eq!(both.out, "1\n", "{name}");
+    }
 }

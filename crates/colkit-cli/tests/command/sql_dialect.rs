@@ -210,3 +210,49 @@ fn unknown_functions_and_operators_say_what_to_type() {
     let divided = said("SELECT 7 // 2");
     assert!(divided.contains("not_implemented") && divided.contains("7 / 2 is 3"), "{divided}");
 }
+
+#[test]
+fn moments_need_no_seconds() {
+    let folder = people();
+    for query in [
+        "SELECT id FROM 'p.csv' WHERE at > TIMESTAMP '2024-02-15 11:30'",
+        "SELECT id FROM 'p.csv' WHERE at > '2024-02-15 11:30'",
+        "SELECT id FROM 'p.csv' WHERE at > '2024-02-15T11:30Z'",
+    ] {
+        assert_eq!(answer(&folder, query), "id\n3\n", "{query}");
+    }
+    let said = answer(&folder, "SELECT TIMESTAMP '2024-02-15 11:30' AS t");
+    assert!(said.contains("2024-02-15T11:30:00"), "{said}");
+    for condition in ["at > \"2024-02-15 11:30\"", "at = \"2024-03-31T23:59:59\"", "at > \"2024-02-15T11:30\""] {
+        assert_eq!(folder.ok(&["cat", "p.csv", "--where", condition, "--columns", "id"]).out, "id\n3\n", "{condition}");
+    }
+}
+
+#[test]
+fn bytes_are_summarized() {
+    let folder = Folder::new();
+    let said = answer(&folder, "SUMMARIZE SELECT arrow_cast(decode('ff00', 'hex'), 'Binary') AS b");
+    assert!(said.contains("b,binary,ff00,ff00,1,"), "{said}");
+}
+
+#[test]
+fn messages_are_about_what_was_typed() {
+    let folder = Folder::with_trades();
+    folder.ok(&["convert", "trades.csv", "t.lance"]);
+    for (query, said) in [
+        ("SELECT sum(sym) FROM 'trades.csv'", "sum(...) does not take text"),
+        ("SELECT a FROM (SELECT 1 AS a, 1 AS a)", "two columns are called a"),
+        ("SELECT * FROM trades.csv", "there is no table trades.csv"),
+        ("SELECT * FROM trades.csv", "FROM 'trades.csv'"),
+        ("INSERT INTO 'trades.csv' SELECT * FROM 'trades.csv'", "INSERT does not change files"),
+        ("DROP TABLE 'trades.csv'", "trades.csv is a file, and SQL does not remove files"),
+        ("DROP TABLE IF EXISTS 't.lance'", "t.lance is a file, and SQL does not remove files"),
+    ] {
+        let answer = folder.run(&["sql", query]);
+        assert_ne!(answer.code, 0, "{query}");
+        assert!(answer.err.contains(said), "{query}: {}", answer.err);
+        assert!(!answer.err.contains("Listing") && !answer.err.contains("datafusion"), "{query}: {}", answer.err);
+    }
+    assert!(folder.path("trades.csv").exists() && folder.path("t.lance").exists());
+    answer(&folder, "CREATE TABLE a AS SELECT 1 AS x; DROP TABLE a; CREATE VIEW v AS SELECT 1 AS x; DROP VIEW v");
+}

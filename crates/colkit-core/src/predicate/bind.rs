@@ -294,8 +294,26 @@ fn instant(text: &str, zone: Option<&str>) -> Option<i128> {
         return Date32Type::parse(text).map(|days| i128::from(days) * NANOS_PER_DAY);
     }
     let zone: Tz = zone.unwrap_or("+00:00").parse().ok()?;
-    let time = string_to_datetime(&zone, text).ok()?;
+    let time = string_to_datetime(&zone, text)
+        .or_else(|e| with_seconds(text).map_or(Err(e), |t| string_to_datetime(&zone, &t)));
+    let time = time.ok()?;
     Some(i128::from(time.timestamp()) * 1_000_000_000 + i128::from(time.timestamp_subsec_nanos()))
+}
+
+/// A moment that is written without seconds, such as `2024-05-01 10:30` or `2024-05-01T10:30Z`, with them.
+pub fn with_seconds(text: &str) -> Option<String> {
+    let (minutes, zone) = text.split_at_checked(16)?;
+    let digits = |range| minutes.get(range).is_some_and(|part: &str| part.bytes().all(|b| b.is_ascii_digit()));
+    let marks = [(4, b'-'), (7, b'-'), (13, b':')];
+    let well = marks.iter().all(|(at, mark)| minutes.as_bytes().get(*at) == Some(mark))
+        && matches!(minutes.as_bytes().get(10), Some(b' ' | b'T' | b't'))
+        && digits(0..4)
+        && digits(5..7)
+        && digits(8..10)
+        && digits(11..13)
+        && digits(14..16)
+        && !zone.starts_with([':', '.']);
+    well.then(|| format!("{minutes}:00{zone}"))
 }
 
 /// Bytes among those that a type can hold: all, or those of one length.

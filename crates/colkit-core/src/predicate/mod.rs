@@ -16,7 +16,7 @@ mod prune;
 use crate::Value;
 use std::cmp::Ordering;
 
-pub use bind::Comparison;
+pub use bind::{Comparison, with_seconds};
 pub use bound::{BoundPredicate, Literal};
 pub use prune::ZoneMap;
 

@@ -7,6 +7,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::error::Result;
 use datafusion::functions::core::expr_fn::{get_field, named_struct};
+use datafusion::functions::encoding::expr_fn::encode;
 use datafusion::functions_aggregate::expr_fn::{approx_distinct, approx_percentile_cont, avg, count, max, min, stddev};
 use datafusion::functions_nested::expr_fn::make_array;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, ident, lit};
@@ -99,7 +100,10 @@ pub(crate) fn summary(plan: LogicalPlan) -> Result<LogicalPlan> {
         let mut parts = vec![lit("column_name"), lit(name.clone()), lit("column_type"), lit(type_name(data_type))];
         for (part, value) in values(column, data_type) {
             let value = value.map(|_| ident(format!("{part} {number}")));
-            let text = value.map_or(null(&DataType::Utf8), |v| cast(v, DataType::Utf8));
+            let text = value.map_or(null(&DataType::Utf8), |v| match part {
+                "min" | "max" => as_text(v, data_type),
+                _ => cast(v, DataType::Utf8),
+            });
             let value = match part {
                 "approx_unique" => cast(text, DataType::Int64),
                 "count" => {
@@ -157,7 +161,15 @@ fn as_counted(column: &Expr, data_type: &DataType) -> Expr {
     if data_type.is_integer() || matches!(data_type, DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8) {
         column.clone()
     } else {
-        cast(column.clone(), DataType::Utf8)
+        as_text(column.clone(), data_type)
+    }
+}
+
+/// A value as text: bytes, which need not be any, as hexadecimal digits.
+fn as_text(value: Expr, data_type: &DataType) -> Expr {
+    match data_type.is_binary() {
+        true => encode(cast(value, DataType::Binary), lit("hex")),
+        false => cast(value, DataType::Utf8),
     }
 }
 
