@@ -216,7 +216,8 @@ impl TableProvider for FilesTable {
         _: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let error = colkit::Error::unsupported("not_implemented", "INSERT does not change files");
-        let hint = "COPY (... UNION ALL ...) TO writes a new file; convert --append adds rows to a Lance dataset";
+        let hint = colkit::Hint::from("COPY (... UNION ALL ...) TO writes a new file")
+            .and(colkit::Setting::Append.does("adds rows to a Lance dataset where files are converted"));
         Err(crate::error::external(error.file(self.place.name().to_owned()).hint(hint)))
     }
 
