@@ -4,6 +4,7 @@
 # make miri    the unsafe code that Miri can follow: no undefined behaviour
 # make deny    licences, sources and known vulnerabilities of what is depended on
 # make dist    the archive of a release: command, man pages, completions, licences, checksum
+# make wheel   the Python package, into target/wheels
 # make package what crates.io would get, without uploading it
 # make tour    a round through the formats, with a table made on the spot
 
@@ -17,7 +18,7 @@ WORKSPACE := --workspace --all-features
 .PHONY: test lint unit interop fuzz fuzz-short miri deny release dist package tour clean
 .PHONY: bench bench-quick bench-quick-run bench-full bench-peers bench-sql bench-report bench-pack
 
-test: lint deny portability unit interop fuzz-short
+test: lint deny portability unit interop python fuzz-short
 	@echo "all tests passed"
 
 lint:
@@ -52,6 +53,39 @@ interop: $(VENV)/ready $(VENV)-lance4/ready $(VENV)-lance14/ready
 	oracle/at1/packs.sh
 
 LANCE := crates/colkit-lance/tests/interop
+
+# The Python package, from a debug build that shares everything with the tests above: first without any other package, then with
+# those that take its tables, then its types.
+.PHONY: python wheel
+PACKAGE := crates/colkit-python
+python: $(VENV)-python/ready $(VENV)-wheel/ready
+	$(CARGO) build $(WORKSPACE) --bins --locked
+	rm -rf $(TARGET)/wheels-debug
+	PATH="$(abspath $(VENV)-wheel/bin):$$PATH" CARGO=$(abspath $(PACKAGE))/cargo.sh \
+	  $(VENV)-wheel/bin/maturin build --quiet --profile dev --compatibility linux --out $(TARGET)/wheels-debug
+	rm -rf $(VENV)-clean && $(PYTHON) -m venv $(VENV)-clean
+	$(VENV)-clean/bin/pip install --quiet --disable-pip-version-check --no-index $(TARGET)/wheels-debug/*.whl
+	cd $(PACKAGE)/tests && $(abspath $(VENV)-clean)/bin/python -m unittest discover --pattern 'plain_*.py'
+	$(VENV)-python/bin/pip install --quiet --disable-pip-version-check --no-index --force-reinstall $(TARGET)/wheels-debug/*.whl
+	cd $(PACKAGE)/tests && COLKIT=$(abspath $(TARGET))/debug/colkit $(abspath $(VENV)-python)/bin/python -m unittest discover --pattern 'peers_*.py'
+	cd $(PACKAGE)/tests && $(abspath $(VENV)-python)/bin/python -m mypy --config-file mypy.ini --strict -p colkit
+	cd $(PACKAGE)/tests && $(abspath $(VENV)-python)/bin/python -m mypy --config-file mypy.ini *.py
+
+$(VENV)-python/ready: $(PACKAGE)/tests/requirements.txt
+	$(PYTHON) -m venv $(VENV)-python
+	$(VENV)-python/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+$(VENV)-wheel/ready: $(PACKAGE)/maturin.txt
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+# The wheel for users: optimised and stripped, with only the features that it needs, in a build folder of its own.
+wheel: $(VENV)-wheel/ready
+	PATH="$(abspath $(VENV)-wheel/bin):$$PATH" CARGO_TARGET_DIR=$(abspath $(TARGET))/python \
+	  $(VENV)-wheel/bin/maturin build --release --locked --out $(TARGET)/wheels
+	@ls -l $(TARGET)/wheels/*.whl | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1e6 }'
 
 $(VENV)/ready: tests/interop/requirements.txt
 	$(PYTHON) -m venv $(VENV)
@@ -146,11 +180,11 @@ dist:
 	dist/archive.sh $(abspath $(TARGET))/archive $(addprefix $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/,colkit colkit-sql)
 
 package:
-	$(CARGO) package --workspace --exclude colkit-test-servers --no-verify --allow-dirty
+	$(CARGO) package --workspace --exclude colkit-test-servers --exclude colkit-python --no-verify --allow-dirty
 
 tour:
 	$(CARGO) run --release --locked -- tour
 
 clean:
-	rm -rf .detection $(VENV) $(VENV)-lance4 $(VENV)-lance14 $(VENV)-bench bench/out
+	rm -rf .detection $(VENV) $(VENV)-lance4 $(VENV)-lance14 $(VENV)-bench $(VENV)-python $(VENV)-wheel $(VENV)-clean bench/out
 	$(CARGO) clean

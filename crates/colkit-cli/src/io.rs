@@ -1,11 +1,12 @@
 //! Stdin, stdout and stderr as values, so that the command can be run from a test or another language.
 
 use crate::escape::{STYLE, escape};
+use colkit::Stop;
 use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The three standard streams.
+/// The three standard streams, and what a program that runs the command has to say and to hear meanwhile.
 pub struct Io {
     /// Where `-` is read from.
     pub stdin: Box<dyn Read + Send>,
@@ -13,9 +14,21 @@ pub struct Io {
     pub stdout: Stream,
     /// Where messages go.
     pub stderr: Stream,
+    /// Ends the verb before it is done: nothing more is read or written.
+    pub stop: Stop,
+    /// Hears how far a verb is, in place of a progress bar.
+    pub listener: Option<Listener>,
 }
 
+/// Hears what is being done, how many bytes of it have been read, and how many it will be. It is called a few times a second.
+pub type Listener = Arc<dyn Fn(&'static str, u64, u64) + Send + Sync>;
+
 impl Io {
+    /// These streams.
+    pub fn new(stdin: Box<dyn Read + Send>, stdout: Stream, stderr: Stream) -> Self {
+        Io { stdin, stdout, stderr, stop: Stop::new(), listener: None }
+    }
+
     /// The streams of this process. Colour only on a terminal, and not where `NO_COLOR` is set.
     pub fn of_process() -> Self {
         let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
@@ -25,11 +38,11 @@ impl Io {
             if terminal { stream.terminal(width, !plain) } else { stream }
         };
         let stdout = BufWriter::with_capacity(1 << 16, std::io::stdout());
-        Io {
-            stdin: Box::new(std::io::stdin()),
-            stdout: stream(Box::new(stdout), std::io::stdout().is_terminal()),
-            stderr: stream(Box::new(std::io::stderr()), std::io::stderr().is_terminal()),
-        }
+        Io::new(
+            Box::new(std::io::stdin()),
+            stream(Box::new(stdout), std::io::stdout().is_terminal()),
+            stream(Box::new(std::io::stderr()), std::io::stderr().is_terminal()),
+        )
     }
 
     pub(crate) fn flush(&mut self) -> std::io::Result<()> {

@@ -4,6 +4,7 @@
 //! differences found; 2 usage error; 70 a bug in colkit.
 //!
 //! ```text
+//! embed      the same verbs and options for other languages
 //! args/      argument definitions; help, man pages and completions are generated from them
 //! complete/  what shells offer behind the words of a line
 //! request    resolves arguments: inputs, formats, columns
@@ -18,6 +19,7 @@
 mod allocator;
 mod args;
 mod complete;
+pub mod embed;
 mod engine;
 mod escape;
 mod grid;
@@ -33,7 +35,7 @@ pub use allocator::CountingAllocator;
 use args::{Cli, Verb};
 use clap::Parser;
 use colkit::{Class, Result};
-pub use io::{Io, Stream};
+pub use io::{Io, Listener, Stream};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -49,13 +51,7 @@ enum Outcome {
 
 /// The command as a process: its arguments, its streams, its exit code.
 pub fn main() -> ExitCode {
-    // What makes a decoder panic is told as an error of the file.
-    let tell = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if !colkit::interop::inside_decoder() {
-            tell(info);
-        }
-    }));
+    keep_decoders_quiet();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if !cfg!(feature = "sql")
         && let Some(code) = engine::hand_over(&arguments)
@@ -63,6 +59,16 @@ pub fn main() -> ExitCode {
         return code;
     }
     std::panic::catch_unwind(|| run(arguments, Io::of_process())).unwrap_or_else(|_| panicked())
+}
+
+/// What makes a decoder panic is told as an error of the file, and not printed. To be called once in a process.
+pub fn keep_decoders_quiet() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !colkit::interop::inside_decoder() {
+            tell(info);
+        }
+    }));
 }
 
 /// Runs the command with these arguments; the first is the program's name.
@@ -76,7 +82,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
         Ok(cli) => cli,
         Err(error) => return report::usage(&error, &arguments, &mut io),
     };
-    colkit::store::Stores::shared().set_timeout(cli.timeout);
     let json = cli.verb.json();
     if cli.quiet {
         io.stderr = io.stderr.quiet();
@@ -84,8 +89,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
     if let Some(memory) = cli.verb.memory() {
         allocator::set(memory, report::too_little_memory(memory, json));
     }
-    let result = dispatch(&cli.verb, &mut io).and_then(|outcome| Ok(io.flush().map(|()| outcome)?));
-    match result {
+    match obey(&cli, &mut io) {
         Ok(Outcome::Success) => ExitCode::SUCCESS,
         Ok(Outcome::Failure) => ExitCode::FAILURE,
         // The reader of our output closed the pipe.
@@ -97,6 +101,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
             if error.code() == "interrupted" { ExitCode::from(130) } else { exit_code(error.class()) }
         }
     }
+}
+
+/// Does what was asked for.
+fn obey(cli: &Cli, io: &mut Io) -> Result<Outcome> {
+    colkit::store::Stores::shared().set_timeout(cli.timeout);
+    dispatch(&cli.verb, io).and_then(|outcome| Ok(io.flush().map(|()| outcome)?))
 }
 
 fn exit_code(class: Class) -> ExitCode {

@@ -3,7 +3,7 @@
 //! It polls how many bytes of the inputs have been read. That says how much is left where what is read is worked on at once; where it
 //! is not, no time is promised. When all is read and work goes on, the bar says that.
 
-use crate::Io;
+use crate::{Io, Listener};
 use colkit::Input;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -59,6 +59,9 @@ impl Progress {
     }
 
     fn poll(io: &Io, doing: &'static str, measure: impl Fn() -> (u64, u64) + Send + 'static, pace: Pace) -> Progress {
+        if let Some(listener) = io.listener.clone() {
+            return Self::tell(listener, doing, measure);
+        }
         if io.stderr.width.is_none() {
             return Progress(None);
         }
@@ -82,6 +85,24 @@ impl Progress {
                 bar.tick();
                 if stopped.recv_timeout(Duration::from_millis(100)) != Err(RecvTimeoutError::Timeout) {
                     return bar.finish_and_clear();
+                }
+            }
+        });
+        Progress(spawned.ok().map(|thread| Watch { stop: Some(stop), thread: Some(thread) }))
+    }
+}
+
+impl Progress {
+    /// Tells a listener instead of drawing a bar.
+    fn tell(listener: Listener, doing: &'static str, measure: impl Fn() -> (u64, u64) + Send + 'static) -> Progress {
+        let (stop, stopped) = channel::<()>();
+        let spawned = std::thread::Builder::new().name("colkit-progress".into()).spawn(move || {
+            loop {
+                let (read, total) = measure();
+                listener(doing, read.min(total), total);
+                if stopped.recv_timeout(Duration::from_millis(100)) != Err(RecvTimeoutError::Timeout) {
+                    let (read, total) = measure();
+                    return listener(doing, read.min(total), total);
                 }
             }
         });

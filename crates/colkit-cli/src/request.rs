@@ -180,7 +180,11 @@ pub fn is_stream(file: &Path) -> bool {
 
 /// The file of this name, or standard input for `-`.
 pub fn input(file: &Path, dataset: &DatasetArgs, io: &mut Io) -> Result<Input> {
-    if is_stream(file) { Input::spooled(STDIN_NAME, &mut io.stdin) } else { Input::path_with(file, &dataset.options()) }
+    let input = match is_stream(file) {
+        true => Input::spooled(STDIN_NAME, &mut io.stdin),
+        false => Input::path_with(file, &dataset.options()),
+    };
+    Ok(input?.stopped_by(&io.stop))
 }
 
 /// The one file of this name, for verbs that take files as they are.

@@ -243,7 +243,7 @@ pub const ALL: &[Code] = &[
     code(Limit, "query_too_large", "The text of a query is too long or too deeply nested.", "Use `IN (...)` or `VALUES`, or several queries."),
 
     code(Io, "disk_full", "The disk or the quota is full.", "Free some space. Nothing was written under the target's name."),
-    code(Io, "interrupted", "A query was stopped by Ctrl-C.", ""),
+    code(Io, "interrupted", "A query or another call was stopped, as by Ctrl-C.", ""),
     code(Io, "io", "The operating system reported an error.", ""),
     code(Io, "not_allowed", "Permission was denied, or a store wants other credentials.", ""),
     code(Io, "not_found", "There is no such file or object.", ""),

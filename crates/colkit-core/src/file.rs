@@ -6,7 +6,7 @@ use crate::format::available_threads;
 use crate::plan::Planned;
 use crate::{
     Boxed, ByteRange, Error, Format, Hint, Layout, Limits, Projection, ReadOptions, Result, Scan, Setting, Source,
-    Table, Verified,
+    Stop, Table, Verified,
 };
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -38,6 +38,12 @@ impl TableFile {
     /// Uses this many threads for scans.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
+        self
+    }
+
+    /// The same file, of which nothing more is read once it is time to stop.
+    pub fn stopped_by(mut self, stop: &Stop) -> Self {
+        self.source = stop.source(self.source);
         self
     }
 

@@ -44,6 +44,7 @@ mod selection;
 mod sink;
 mod slots;
 mod source;
+mod stop;
 mod table;
 #[cfg(feature = "fs")]
 mod temporary;
@@ -84,6 +85,7 @@ pub use source::MappedSource;
 pub use source::{Counting, ReadCount, Source};
 #[cfg(feature = "fs")]
 pub use source::{FileSource, FolderSource};
+pub use stop::Stop;
 pub use table::{
     Checksums, ColumnRef, ColumnStatistics, Finding, Lane, LateMaterialization, Projection, RowFilter, Scan, Split,
     Table, ValueTest, Verified,

@@ -6,6 +6,7 @@
 //! upload   an object as a sink: multipart upload, visible only when complete
 //! counted  counts requests
 //! patient  time limits
+//! per_process  what a fork must not share
 //! ```
 //!
 //! Reads and writes here are blocking, like [`Source`](colkit_core::Source) and [`Sink`](colkit_core::Sink); an
@@ -16,6 +17,7 @@
 
 mod counted;
 mod object;
+mod per_process;
 mod stores;
 mod timeout;
 mod upload;
@@ -28,14 +30,14 @@ pub use stores::{Location, Stores, is_url};
 pub use upload::UploadSink;
 
 use colkit_core::{Error, Result};
-use std::sync::OnceLock;
+use per_process::PerProcess;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// The runtime that waits for stores.
 fn runtime() -> Result<&'static Runtime> {
-    static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
+    static RUNTIME: PerProcess<std::io::Result<Runtime>> = PerProcess::new();
     let start = || Builder::new_multi_thread().worker_threads(2).thread_name("colkit-store").enable_all().build();
-    RUNTIME.get_or_init(start).as_ref().map_err(|e| Error::from(std::io::Error::new(e.kind(), e.to_string())))
+    RUNTIME.get(start).as_ref().map_err(|e| Error::from(std::io::Error::new(e.kind(), e.to_string())))
 }
 
 /// Waits for a store. Inside of an async runtime another thread does, because a thread of a runtime must not.

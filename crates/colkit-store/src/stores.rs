@@ -2,6 +2,7 @@
 
 use crate::counted::{Counted, StoreCount};
 use crate::failed;
+use crate::per_process::PerProcess;
 use crate::timeout::{TimeLimit, TimedStore};
 use bytes::Bytes;
 use colkit_core::{Error, Result, Setting};
@@ -133,8 +134,8 @@ pub fn is_url(text: &str) -> bool {
 impl Stores {
     /// The stores that all of this program shares.
     pub fn shared() -> &'static Stores {
-        static SHARED: std::sync::OnceLock<Stores> = std::sync::OnceLock::new();
-        SHARED.get_or_init(Stores::default)
+        static SHARED: PerProcess<Stores> = PerProcess::new();
+        SHARED.get(Stores::default)
     }
 
     /// Stores of their own, made and counted anew, that have the same time to answer.

@@ -10,7 +10,7 @@ use crate::{Registry, glob::Pattern, listing};
 use bytes::{Bytes, BytesMut};
 #[cfg(feature = "fs")]
 use colkit_core::FileSource;
-use colkit_core::{ByteRange, Counting, Error, Limits, Objects, ReadCount, Result, Source};
+use colkit_core::{ByteRange, Counting, Error, Limits, Objects, ReadCount, Result, Source, Stop};
 #[cfg(feature = "fs")]
 use std::fs::File;
 #[cfg(feature = "fs")]
@@ -429,6 +429,14 @@ impl Input {
         })
     }
 
+    /// The same bytes, of which nothing more is read once it is time to stop.
+    pub fn stopped_by(&self, stop: &Stop) -> Self {
+        let part = |p: &PartInput| PartInput { input: p.input.stopped_by(stop), keys: p.keys.clone() };
+        let head = Head { inner: Counting::new(stop.source(self.bytes())), first: Mutex::default() };
+        let parts = self.parts.as_ref().map(|parts| parts.iter().map(part).collect());
+        Input { head: Arc::new(head), parts, ..self.clone() }
+    }
+
     /// The bytes; reading them counts.
     pub fn bytes(&self) -> Arc<dyn Source> {
         self.head.clone()
@@ -529,6 +537,18 @@ mod tests {
         assert_eq!(read(30, 50), data.slice(30..50));
         assert_eq!(input.read_count(), ReadCount { requests: 3, bytes: 16 + 24 + 20 });
         assert_eq!(input.bytes().read(ByteRange::between(0, 101)).unwrap_err().code(), "short_read");
+    }
+
+    #[test]
+    fn nothing_is_read_after_the_stop() {
+        let stop = Stop::new();
+        let csv = || Input::source("x.csv", Arc::new(Bytes::from_static(b"a\n1\n")));
+        let both = Input::several([csv(), csv()]).stopped_by(&stop);
+        let open = || crate::OpenOptions::new().open_input(&both).and_then(|f| Ok(f.scan().batches()?.count()));
+        assert!(open().is_ok());
+        assert!(both.read_count().bytes > 0);
+        stop.now();
+        assert_eq!(open().unwrap_err().code(), "interrupted");
     }
 
     #[test]

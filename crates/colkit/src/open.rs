@@ -7,7 +7,7 @@ use crate::{Batches, Input, Registry, ScanBuilder, TakeBuilder, TextOptions};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, SchemaRef, UInt64Type};
 use colkit_core::{
-    ByteRange, Error, Format, Layout, Limits, Nulls, ReadOptions, Result, Scan, TableFile, Verified, available_threads,
+    Error, Format, Layout, Limits, Nulls, ReadOptions, Result, Scan, Stop, TableFile, Verified, available_threads,
     recognise,
 };
 use std::collections::{HashMap, HashSet};
@@ -181,7 +181,7 @@ impl OpenOptions {
     pub fn open_start(&self, input: &Input) -> Result<OpenFile> {
         const ENOUGH: u64 = 1 << 20;
         let is_text = |input: &Input| self.format_of(input).is_ok_and(|format| self.registry.is_text(format.name()));
-        let start = |input: &Input| input.bytes().read(ByteRange::between(0, ENOUGH.min(input.size())));
+        let start = |input: &Input| input.bytes().read(colkit_core::ByteRange::between(0, ENOUGH.min(input.size())));
         let compressed = input.found_compression()?.is_some();
         if input.is_several() || input.objects().are_there() || !(compressed || is_text(input)) {
             return self.open_input(input);
@@ -336,6 +336,11 @@ impl OpenFile {
     /// Reads single rows, in this order. Rows are counted from 0 and may repeat.
     pub fn take(&self, rows: impl IntoIterator<Item = u64>) -> TakeBuilder<'_, OpenFile> {
         TakeBuilder::new(self, rows.into_iter().collect())
+    }
+
+    /// The same file, of which nothing more is read once it is time to stop: scans and takes of it then end with an error.
+    pub fn stopped_by(&self, stop: &Stop) -> Self {
+        OpenFile { file: self.file.clone().stopped_by(stop), ..self.clone() }
     }
 
     /// The batches of a scan that has been resolved.

@@ -6,7 +6,7 @@ use crate::{ColumnName, OpenFile, Pattern};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::{RecordBatch, RecordBatchReader};
-use colkit_core::plan::Planned;
+use colkit_core::plan::{Planned, ReadPlan};
 use colkit_core::{Error, Predicate, Projection, Result, RowFilter, Scan};
 use std::ops::{Bound, Range, RangeBounds};
 use std::sync::Arc;
@@ -159,6 +159,14 @@ impl ScanBuilder<'_, OpenFile> {
         let (scan, selected) = self.file.named(self.build().and_then(|scan| Ok((scan, self.selected()?))))?;
         let batches = self.file.read(&scan)?;
         Ok(Batches { selected, ..batches })
+    }
+
+    /// The schema of the batches. Names and types are checked, and nothing is read.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        let file = self.file;
+        let plan = self.build().and_then(|scan| ReadPlan::new(file.table_file().table().as_ref(), &scan));
+        let plan = file.named(plan)?;
+        Ok(file.named(self.selected())?.map_or(plan.schema, |selected| selected.schema))
     }
 
     /// What would be read, without reading it.

@@ -6,7 +6,7 @@ use crate::{CreateOptions, create};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::{RecordBatch, RecordBatchReader};
 use colkit_core::plan::batch_of;
-use colkit_core::{Result, TableWriter, WriteSummary};
+use colkit_core::{Format, Result, Sink, TableWriter, WriteSummary};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,15 +21,35 @@ impl CreateOptions {
     pub fn create(&self, path: impl AsRef<Path>, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let path = path.as_ref();
         let format = self.format_of(path)?;
+        let name = path.display().to_string();
+        self.start(format.as_ref(), || create(path, [], self.existing), schema, &name)
+    }
+
+    /// Starts a file of this format, for batches of this schema, in a sink. Errors call it by this name.
+    pub fn create_in(
+        &self,
+        format: &dyn Format,
+        sink: Box<dyn Sink>,
+        schema: &SchemaRef,
+        name: &str,
+    ) -> Result<Box<dyn TableWriter>> {
+        self.start(format, || Ok(sink), schema, name)
+    }
+
+    fn start(
+        &self,
+        format: &dyn Format,
+        sink: impl FnOnce() -> Result<Box<dyn Sink>>,
+        schema: &SchemaRef,
+        name: &str,
+    ) -> Result<Box<dyn TableWriter>> {
         let start = || -> Result<Box<dyn TableWriter>> {
-            let (plain, left_out) = carried(schema, format.as_ref(), self.drop_metadata)?;
-            let stored = Arc::new(laid_out(&plain, format.as_ref()));
-            let sink = create(path, [], self.existing)?;
-            let inner = format.writer(stored.clone(), sink, &self.write)?;
-            let name = path.display().to_string();
-            Ok(Box::new(Fitted { inner, given: schema.clone(), stored, left_out, name }))
+            let (plain, left_out) = carried(schema, format, self.drop_metadata)?;
+            let stored = Arc::new(laid_out(&plain, format));
+            let inner = format.writer(stored.clone(), sink()?, &self.write)?;
+            Ok(Box::new(Fitted { inner, given: schema.clone(), stored, left_out, name: name.to_owned() }))
         };
-        start().map_err(|e| e.file(path.display().to_string()))
+        start().map_err(|e| e.file(name.to_owned()))
     }
 
     /// Writes all batches of `reader` to a file at `path`.

@@ -5,11 +5,12 @@ use crate::human::{bytes, plural, share};
 use crate::progress::Progress;
 use crate::request::{inputs, is_stream, places};
 use crate::{Io, Outcome};
+use colkit::arrow::record_batch::RecordBatchReader;
 use colkit::interop::{ArrowFile, ArrowStream, IpcCompression, Parquet, ParquetCompression};
 use colkit::lance::Lance;
 use colkit::{
     Compression, Conversion, ConversionSummary, CreateOptions, Error, Format, Input, Registry, Result, Sink,
-    StreamSink, WriteOptions, check_target, create, target_format,
+    StreamSink, WriteOptions, WriteSummary, check_target, create, target_format,
 };
 use serde_json::json;
 use std::io::Write;
@@ -25,23 +26,13 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let path = (!is_stream(&args.output)).then_some(args.output.as_path());
     let output = path.map_or("standard output".into(), |p| p.display().to_string());
     let open_options = args.reading.open_options()?.with_row_ids(args.ids.with_row_id).with_filename(args.filename);
-    let lance = args.lance.write_options();
-    let registry = match &lance {
-        Some(options) => Registry::default().configured(Lance::new().with_write_options(options.clone())),
-        None => Registry::default(),
-    };
-    let target = target_format(&registry, args.to.as_deref(), path, "--to")?;
-    if lance.is_some() && target.name() != Lance::new().name() {
-        let what =
-            format!("--prefer, --lance-version, --bloom and --page-size are for Lance files, not {}", target.name());
-        return Err(Error::request("option_of_another_format", what));
-    }
-    let target = compressed(target, args.compression)?;
+    let target = target(args, path)?;
     let columns = args.columns.names()?;
     let inputs = inputs(args.inputs.iter().map(|file| (file, &args.dataset)), io)?;
     inputs.iter().try_for_each(|input| args.ids.check(input))?;
     let existing = args.force.existing();
-    let open = |path: &Path| create(path, places(&inputs), existing);
+    let stop = io.stop.clone();
+    let open = |path: &Path| Ok(stop.sink(create(path, places(&inputs), existing)?));
     // Before anything is read: a bad output name should not cost a pass over the inputs.
     let mut first: Option<Box<dyn Sink>> = Some(match (path, args.split_rows) {
         (Some(path), Some(_)) => {
@@ -84,6 +75,64 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let seconds = began.elapsed().as_secs_f64();
     print_summary(args, &output, target.name(), &summary, seconds, io)?;
     Ok(Outcome::Success)
+}
+
+/// The format that is written.
+fn target(args: &ConvertArgs, path: Option<&Path>) -> Result<Arc<dyn Format>> {
+    let lance = args.lance.write_options();
+    let registry = match &lance {
+        Some(options) => Registry::default().configured(Lance::new().with_write_options(options.clone())),
+        None => Registry::default(),
+    };
+    let target = target_format(&registry, args.to.as_deref(), path, "--to")?;
+    if lance.is_some() && target.name() != Lance::new().name() {
+        let what =
+            format!("--prefer, --lance-version, --bloom and --page-size are for Lance files, not {}", target.name());
+        return Err(Error::request("option_of_another_format", what));
+    }
+    compressed(target, args.compression)
+}
+
+/// Writes the batches of a reader, as the arguments about writing say.
+pub fn write(args: &ConvertArgs, reader: Box<dyn RecordBatchReader + Send>, io: &mut Io) -> Result<()> {
+    let began = Instant::now();
+    let (path, existing, schema) = (args.output.as_path(), args.force.existing(), reader.schema());
+    let (target, options) = (target(args, Some(path))?, create_options(args));
+    let start = |part: usize| {
+        let path = if args.split_rows.is_some() { &part_name(path, part) } else { path };
+        let sink = io.stop.sink(create(path, [], existing)?);
+        options.create_in(target.as_ref(), sink, &schema, &path.display().to_string())
+    };
+    if args.split_rows.is_some() {
+        parts_there(path).into_iter().try_for_each(|part| check_target(&part_name(path, part), existing))?;
+    }
+    let most = args.split_rows.map_or(usize::MAX, |rows| usize::try_from(rows.get()).unwrap_or(usize::MAX));
+    let mut summary = ConversionSummary::default();
+    summary.columns = schema.fields().len();
+    let (mut writer, mut room) = (start(0)?, most);
+    for batch in reader {
+        let (mut batch, _) = (batch?, io.stop.check()?);
+        while batch.num_rows() > room {
+            writer.write(&batch.slice(0, room))?;
+            batch = batch.slice(room, batch.num_rows() - room);
+            let full = std::mem::replace(&mut writer, start(summary.files + 1)?);
+            add(&mut summary, full.finish()?);
+            room = most;
+        }
+        writer.write(&batch)?;
+        room -= batch.num_rows();
+    }
+    add(&mut summary, writer.finish()?);
+    let output = path.display().to_string();
+    print_summary(args, &output, target.name(), &summary, began.elapsed().as_secs_f64(), io)
+}
+
+/// Adds what was written of one file.
+fn add(summary: &mut ConversionSummary, written: WriteSummary) {
+    summary.rows += written.rows;
+    summary.output_bytes += written.bytes;
+    summary.files += 1;
+    summary.notes.extend(written.notes);
 }
 
 /// The file name before and after the part number.

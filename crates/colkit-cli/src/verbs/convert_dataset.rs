@@ -6,6 +6,7 @@ use crate::human::{bytes, plural};
 use crate::progress::Progress;
 use crate::request::{inputs, is_stream};
 use crate::{Io, Outcome};
+use colkit::arrow::record_batch::RecordBatchReader;
 use colkit::{Conversion, DatasetMode, DatasetSummary, DatasetWriteOptions, Error, Input, Result};
 use serde_json::json;
 use std::io::Write;
@@ -62,6 +63,18 @@ pub fn run(args: &ConvertArgs, options: &DatasetWriteOptions, io: &mut Io) -> Re
     drop(progress);
     print_summary(args, &summary, began.elapsed().as_secs_f64(), io)?;
     Ok(Outcome::Success)
+}
+
+/// Writes the batches of a reader to a dataset.
+pub fn write(
+    args: &ConvertArgs,
+    options: &DatasetWriteOptions,
+    reader: Box<dyn RecordBatchReader + Send>,
+    io: &mut Io,
+) -> Result<()> {
+    let began = Instant::now();
+    let summary = colkit::write_dataset(&args.output, reader, options)?;
+    print_summary(args, &summary, began.elapsed().as_secs_f64(), io)
 }
 
 fn print_summary(args: &ConvertArgs, summary: &DatasetSummary, seconds: f64, io: &mut Io) -> Result<()> {

@@ -6,7 +6,7 @@ pub mod cleanup;
 pub mod compact;
 pub mod completions;
 pub mod convert;
-mod convert_dataset;
+pub mod convert_dataset;
 pub mod count;
 pub mod delete;
 pub mod diff;

@@ -106,7 +106,7 @@ fn split_output(files: &[PathBuf], decompress: bool) -> Result<(&[PathBuf], Opti
 
 fn open_sink(output: Option<&Path>, existing: Existing, inputs: &[Input], io: &Io) -> Result<Box<dyn Sink>> {
     match output {
-        Some(path) => create(path, places(inputs), existing),
+        Some(path) => Ok(io.stop.sink(create(path, places(inputs), existing)?)),
         None => Ok(Box::new(StreamSink(io.stdout.raw()))),
     }
 }

@@ -46,7 +46,7 @@ pub fn run(args: &UnpackArgs, io: &mut Io) -> Result<Outcome> {
         let output = output_name(&args.file, output)?;
         let sink: Box<dyn Sink> = match output.as_deref() {
             None => Box::new(StreamSink(io.stdout.raw())),
-            Some(path) => create(path, packed.place(), args.force.existing())?,
+            Some(path) => io.stop.sink(create(path, packed.place(), args.force.existing())?),
         };
         let name = output.as_deref().map_or("standard output".into(), |p| p.display().to_string());
         let _progress = Progress::watch(io, "unpacking", std::slice::from_ref(&packed), packed.size());
@@ -131,7 +131,10 @@ impl BundleSelection {
         let names = entries.iter().map(|e| e.name.as_str()).chain(folders.iter().map(|f| f.0.as_str()));
         let notes = unportable_names(&names.collect::<Vec<_>>());
         let mut tree = TreeSink::create(target)?;
-        let restored = restore_entries(entries, options, &mut |entry| tree.file(&entry.name, entry.attributes))?;
+        let restored = restore_entries(entries, options, &mut |entry| {
+            Ok(io.stop.sink(tree.file(&entry.name, entry.attributes)?))
+        })?;
+        io.stop.check()?;
         let summary = UnpackReport::of(output.clone(), restored, notes);
         let intact: Vec<&str> =
             summary.files.iter().filter(|(_, r)| r.is_ok()).map(|(name, _)| name.as_str()).collect();

@@ -24,7 +24,7 @@ impl Write for Kept {
 fn on_terminal(arguments: &[&str], width: usize, colour: bool) -> (String, String) {
     let (out, err) = (Kept::default(), Kept::default());
     let stream = |kept: &Kept| Stream::new(Box::new(kept.clone())).terminal(width, colour);
-    let io = Io { stdin: Box::new(std::io::empty()), stdout: stream(&out), stderr: stream(&err) };
+    let io = Io::new(Box::new(std::io::empty()), stream(&out), stream(&err));
     let _ = colkit_cli::run(["colkit"].iter().chain(arguments).map(Into::into), io);
     let text = |kept: &Kept| String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
     (text(&out), text(&err))
@@ -115,4 +115,28 @@ fn names_do_not_command_the_terminal() {
             assert!(!all.contains("\x1b[31mred") && !all.contains("\x1b[31mnope"), "{arguments:?}: {all:?}");
         }
     }
+}
+
+#[test]
+fn a_program_hears_of_the_progress_and_can_stop_it() {
+    let folder = Folder::with_trades();
+    let (input, output) = (folder.path("trades.csv"), folder.path("trades.lance"));
+    let arguments: Vec<std::ffi::OsString> =
+        ["colkit".into(), "convert".into(), "--json".into(), input.into(), output.clone().into()].to_vec();
+    let quiet = || {
+        let stream = || Stream::new(Box::new(Kept::default()));
+        Io::new(Box::new(std::io::empty()), stream(), stream())
+    };
+    let mut stopped = quiet();
+    stopped.stop.now();
+    assert_eq!(colkit_cli::embed::run(&arguments, &mut stopped).unwrap_err().code(), "interrupted");
+    assert!(!output.exists());
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let (mut io, telling) = (quiet(), heard.clone());
+    io.listener = Some(Arc::new(move |doing, done, total| telling.lock().unwrap().push((doing, done, total))));
+    assert!(colkit_cli::embed::run(&arguments, &mut io).unwrap());
+    let heard = heard.lock().unwrap();
+    assert!(heard.iter().any(|(doing, ..)| *doing == "converting"), "{heard:?}");
+    assert!(heard.iter().all(|(_, done, total)| done <= total), "{heard:?}");
+    assert!(output.exists());
 }

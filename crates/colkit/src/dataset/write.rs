@@ -5,6 +5,8 @@ use super::data_files::{DataFiles, FileSize};
 use super::fit::Fit;
 use super::options::{DatasetMode, DatasetWriteOptions};
 use super::{Folder, Versions};
+use crate::fidelity::laid_out;
+use crate::narrow::to_types;
 use crate::{Conversion, Input, Prepared};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::{RecordBatch, RecordBatchReader};
@@ -41,11 +43,15 @@ pub fn write_dataset(
     reader: impl RecordBatchReader,
     options: &DatasetWriteOptions,
 ) -> Result<DatasetSummary> {
-    let schema = reader.schema();
     let target = Target::open(path.as_ref(), options)?;
+    let schema = Arc::new(laid_out(&reader.schema(), &Lance::new()));
     let mut reader = reader;
-    let rows =
-        &mut |take: &mut dyn FnMut(&RecordBatch) -> Result<()>| reader.by_ref().try_for_each(|batch| take(&batch?));
+    let rows = &mut |take: &mut dyn FnMut(&RecordBatch) -> Result<()>| {
+        reader.by_ref().try_for_each(|batch| {
+            let batch = batch?;
+            take(&batch_of(&schema, to_types(batch.columns(), &schema)?, batch.num_rows())?)
+        })
+    };
     target.write(&schema, rows, &WriteOptions::default(), Vec::new())
 }
 
@@ -183,9 +189,7 @@ impl Target {
         let written = rows(&mut |batch| {
             let batch = match &plan {
                 Plan::Append { fit, .. } => fit.batch(batch, &schema)?,
-                Plan::Overwrite(_) => {
-                    batch_of(&schema, crate::narrow::to_types(batch.columns(), &schema)?, batch.num_rows())?
-                }
+                Plan::Overwrite(_) => batch_of(&schema, to_types(batch.columns(), &schema)?, batch.num_rows())?,
             };
             files.write(&batch)
         });

@@ -4,7 +4,7 @@ use super::sample::{batch, input, native_formats, write};
 use colkit::arrow::array::{ArrayRef, StructArray};
 use colkit::arrow::compute::concat_batches;
 use colkit::arrow::record_batch::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use colkit::{Conversion, CreateOptions, Error, Input, Op, OpenFile, OpenOptions, Predicate, ScanBuilder, Value};
+use colkit::{Conversion, CreateOptions, Error, Input, Op, OpenFile, OpenOptions, Predicate, ScanBuilder, Stop, Value};
 use std::sync::Arc;
 
 fn open(name: &str, batch: &RecordBatch) -> OpenFile {
@@ -33,6 +33,31 @@ fn a_scan_reads_what_its_builder_was_told() {
         let most = file.scan().batch_rows(64).batches().unwrap().map(|b| b.unwrap().num_rows()).max();
         assert!(most <= Some(64), "{}: {most:?}", format.name());
     }
+}
+
+#[test]
+fn the_schema_is_known_before_anything_is_read() {
+    let file = open("lance", &batch());
+    let before = file.input().read_count();
+    let scan = file.scan().columns(["t", "n"]).filter("x > 0");
+    let names = |scan: &ScanBuilder<'_, OpenFile>| -> Vec<String> {
+        scan.schema().unwrap().fields().iter().map(|f| f.name().clone()).collect()
+    };
+    assert_eq!(names(&scan), ["t", "n"]);
+    assert_eq!(names(&file.scan().select("n as m")), ["m"]);
+    assert_eq!(file.scan().columns(["none"]).schema().unwrap_err().code(), "no_such_column");
+    assert_eq!(file.scan().filter("n >").schema().unwrap_err().code(), "bad_predicate");
+    assert_eq!(file.input().read_count(), before);
+}
+
+#[test]
+fn a_stopped_scan_ends_with_an_error() {
+    let (file, stop) = (open("lance", &batch()), Stop::new());
+    let stopped = file.stopped_by(&stop);
+    assert_eq!(rows(stopped.scan()).num_rows(), batch().num_rows());
+    stop.now();
+    assert_eq!(stopped.take([1]).batch().unwrap_err().code(), "interrupted");
+    assert_eq!(file.take([1]).batch().unwrap().num_rows(), 1, "the others go on");
 }
 
 #[test]
