@@ -1,10 +1,12 @@
 """Rows at random and scans through Python: colkit beside pylance, vortex, pyarrow, DuckDB and Polars, in one run on the same data.
 
 usage: python bench/python.py [--out FILE.json] [--rows 3000000] [--vectors 100000] [--folder bench/out/python]
+                              [--rust target/release/examples/dataset_bench]
 
 Needs colkit's wheel (make wheel), numpy, pyarrow, pandas, polars, duckdb; pylance and vortex-data are measured if they are there. Every
 contestant opens its file once. Answers are compared before anything is timed. Times are the best of several rounds in which all
-contestants take turns; CPU is that of the whole process, all threads together.
+contestants take turns; CPU is that of the whole process, all threads together. With --rust the same takes are done by the library
+without Python; the medians of many single takes are compared, which is what the binding costs.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import os
 import pathlib
 import platform
 import random
+import statistics
+import subprocess
 import time
 from typing import Any, Callable
 
@@ -177,12 +181,41 @@ def show(title: str, found: dict[str, dict[str, float]], per: int = 1) -> None:
         print(f"  {name:28} {times['wall'] / per * 1e3:10.3f} ms   {ratio:7.2f} x   CPU {times['cpu'] / per * 1e3:10.3f} ms  {cpu:7.2f} x")
 
 
+def places_of(count: int, seed: int, rows: int) -> list[list[int]]:
+    """Batches of row numbers, from the generator that the Rust program has too."""
+    state, batches = seed, []
+    for _ in range(count):
+        batch = []
+        for _ in range(BATCH):
+            state = (state * 6364136223846793005 + 1442695040888963407) % (1 << 64)
+            batch.append((state >> 33) % rows)
+        batches.append(batch)
+    return batches
+
+
+def overhead(rust: str, place: str, rows: int, takes: int = 400) -> dict[str, float]:
+    """Seconds of a take by the library and through Python: the median of many, in turns."""
+    ours, found = colkit.open(place), {"rust": float("inf"), "python": float("inf")}
+    for turn in range(3):
+        lines = subprocess.run([rust, place, "takes", str(takes), str(BATCH), "7"], capture_output=True, text=True, check=True)
+        median = statistics.median(float(line.split()[0]) for line in lines.stdout.splitlines())
+        found["rust"] = min(found["rust"], median)
+        times = []
+        for batch in places_of(takes, 7, rows):
+            began = time.perf_counter()
+            ours.take(batch)
+            times.append(time.perf_counter() - began)
+        found["python"] = min(found["python"], statistics.median(times))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out")
     parser.add_argument("--rows", type=int, default=3_000_000)
     parser.add_argument("--vectors", type=int, default=100_000)
     parser.add_argument("--takes", type=int, default=20)
+    parser.add_argument("--rust")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("bench/out/python"))
     args = parser.parse_args()
@@ -210,6 +243,9 @@ def main() -> None:
         title = f"{BATCH} rows at random of {count:,} {name}"
         show(title, found, args.takes)
         results[title] = {"per_call": args.takes, **found}
+        if args.rust:
+            cost = results[f"overhead, {name}"] = overhead(args.rust, places["colkit.lance"], count)
+            print(f"  the same in Rust {cost['rust'] * 1e3:.3f} ms, through Python {cost['python'] * 1e3:.3f} ms: {cost['python'] / cost['rust']:.2f} x")
         if name == "trades":
             for title, contestants in scanners(places, ["sym", "price"]).items():
                 totals = {who: round(float(numpy.asarray(job()["price"]).sum()), 2) for who, job in contestants.items()}

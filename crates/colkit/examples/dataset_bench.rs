@@ -1,7 +1,8 @@
-//! What `bench/datasets.py` measures: one question to a Lance dataset, asked several times in one process.
+//! What `bench/datasets.py` and `bench/python.py` measure: one question to a table, asked several times in one process.
 //!
 //! ```text
 //! dataset_bench PATH QUESTION ROUNDS      open | count | take N SEED | filter | scan | append FILE
+//! dataset_bench PATH takes ROUNDS N SEED  all columns, opened once
 //! ```
 //!
 //! Prints one line for each round: seconds and the answer.
@@ -19,6 +20,9 @@ fn main() -> Result<()> {
     let text = |place: usize| arguments.get(place).map_or("", String::as_str);
     let number = |place: usize| text(place).parse::<u64>().unwrap_or(0);
     let (path, question) = (text(1), text(2));
+    if question == "takes" {
+        return takes(path, number(3), number(4), number(5));
+    }
     for _ in 0..number(3).max(1) {
         let began = Instant::now();
         let answer = match question {
@@ -53,15 +57,30 @@ fn ask(path: &str, question: &str) -> Result<String> {
     Ok(format!("{rows} {ids} {values:.3}"))
 }
 
-/// Rows at random places: the same as the script's, which has the same generator.
-fn take(path: &str, count: u64, seed: u64) -> Result<String> {
+/// Rows at random places: the same as the scripts', which have the same generator.
+fn places(count: u64, state: &mut u64, rows: u64) -> Vec<u64> {
+    let mut next = || {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) % rows
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn takes(path: &str, rounds: u64, count: u64, mut seed: u64) -> Result<()> {
     let file = colkit::open(path)?;
-    let mut state = seed;
-    let rows = (0..count).map(|_| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % file.row_count()
-    });
-    let batch = file.take(rows.collect::<Vec<u64>>()).columns(["id", "value"]).batch()?;
+    for _ in 0..rounds {
+        let rows = places(count, &mut seed, file.row_count());
+        let began = Instant::now();
+        let batch = file.take(rows).batch()?;
+        println!("{:.6} {}", began.elapsed().as_secs_f64(), batch.num_rows());
+    }
+    Ok(())
+}
+
+fn take(path: &str, count: u64, mut seed: u64) -> Result<String> {
+    let file = colkit::open(path)?;
+    let rows = places(count, &mut seed, file.row_count());
+    let batch = file.take(rows).columns(["id", "value"]).batch()?;
     let ids = sum(batch.column(0).as_primitive::<Int64Type>()).unwrap_or(0);
     Ok(format!("{} {ids}", batch.num_rows()))
 }
