@@ -100,8 +100,8 @@ def takers(places: dict[str, str]) -> dict[str, Job]:
     jobs: dict[str, Job] = {
         "colkit": lambda rows: ours.take(rows),
         "pyarrow parquet": lambda rows: parquet.take(rows),
-        "duckdb": lambda rows: connection.execute(
-            "SELECT t.* FROM t WHERE rowid IN (SELECT unnest(?::BIGINT[]))", [rows]
+        "duckdb": lambda rows: connection.sql(
+            "SELECT t.* FROM t WHERE rowid IN (SELECT unnest(?::BIGINT[]))", params=[rows]
         ).to_arrow_table(),
     }
     if of_dataset is not None:
