@@ -13,7 +13,7 @@ use colkit_sql::datafusion::prelude::SessionContext;
 use colkit_sql::{STACK_BYTES, SessionOptions, plain};
 use std::path::Path;
 use std::sync::Arc;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 
 /// A DataFusion session with its runtime, stores and temporary files.
 pub struct SqlSession {
@@ -30,7 +30,35 @@ pub struct SqlSession {
     pub most_rows: u64,
     /// What shows long answers.
     pub pager: Option<String>,
-    pub runtime: Runtime,
+    pub runtime: QueryRuntime,
+}
+
+/// Where queries run. It is left without waiting for them: one that was stopped may compute for hours before it notices.
+pub struct QueryRuntime {
+    handle: Handle,
+    // Taken when it ends.
+    runtime: Option<Runtime>,
+}
+
+impl QueryRuntime {
+    fn start(threads: usize) -> Result<Self> {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(threads).thread_stack_size(STACK_BYTES).enable_all().build()?;
+        Ok(QueryRuntime { handle: runtime.handle().clone(), runtime: Some(runtime) })
+    }
+
+    /// Waits for something.
+    pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.handle.block_on(work)
+    }
+}
+
+impl Drop for QueryRuntime {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// Fails now rather than later if nothing can be written to `--spill-dir`.
@@ -46,11 +74,7 @@ fn query_memory(memory: u64) -> u64 {
 
 impl SqlSession {
     pub fn start(args: &SqlArgs, io: &mut Io) -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(args.reading.thread_count())
-            .thread_stack_size(STACK_BYTES)
-            .enable_all()
-            .build()?;
+        let runtime = QueryRuntime::start(args.reading.thread_count())?;
         let stores = Stores::shared().separate();
         let mut options = SessionOptions::new()
             .with_open_options(args.reading.open_options()?.with_moved(places(&args.places.moved)))
