@@ -120,6 +120,21 @@ fn a_query_is_stopped_and_the_shell_goes_on() {
 }
 
 #[test]
+fn tab_completes_words_and_files() {
+    let folder = Folder::new();
+    folder.write("trades-of-today.csv", "price\n7\n");
+    let Some(mut shell) = Shell::start_with(&folder, "sql", &[("TERM", "xterm")]) else { return };
+    shell.wait_for("sql>", 1);
+    shell.press("summ\t 'tra\t");
+    shell.wait_for("summarize", 1);
+    shell.wait_for("trades-of-today.csv", 1);
+    shell.press("';\r");
+    shell.wait_for("price", 1);
+    shell.press("exit\r");
+    assert_eq!(shell.ends(Duration::from_secs(20)).0, Some(0));
+}
+
+#[test]
 fn long_answers_are_cut_and_say_so() {
     let folder = Folder::new();
     let Some(mut shell) = Shell::start(&folder, "sql") else { return };

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Iterable, Iterator, Protocol, S
 from . import _colkit
 from ._conditions import Condition
 from ._options import OpenOptions, Path, checked, flags
-from ._table import Batch, Native, Table
+from ._table import Batch, Native, Streamed, Table
 
 if TYPE_CHECKING:
     import polars
@@ -236,25 +236,10 @@ class File(Table):
         return html.escape(repr(self)) if self.closed else as_html(repr(self), self.head(10), len(self))
 
 
-class Scan(Table):
+class Scan(Streamed):
     """Rows in order. It can be read any number of times: as an Arrow stream, or batch by batch in a ``for`` loop."""
 
-    __slots__ = ("_inner",)
-
-    def __init__(self, inner: _colkit.Scan) -> None:
-        self._inner = inner
-
-    def _native(self) -> Native:
-        return self._inner
-
-    def _batches(self) -> Iterator[_colkit.Batch]:
-        return self._inner.batches()
-
-    def _whole(self) -> Native:
-        return self._inner.collect()
-
-    def __repr__(self) -> str:
-        return f"<colkit.Scan of {', '.join(self.columns)}>"
+    __slots__ = ()
 
 
 class Values(Scan):

@@ -10,7 +10,22 @@ Path = Union[str, "os.PathLike[str]"]
 Size = Union[int, str]
 
 
-class TextOptions(TypedDict, total=False):
+class LimitOptions(TypedDict, total=False):
+    """How much may be used for reading, and for how long a store is waited for."""
+
+    memory: Size
+    threads: int
+    limit_output: Size
+    limit_expansion: int
+    limit_columns: int
+    limit_nesting: int
+    limit_name: Size
+    limit_value: Size
+    limit_batch_rows: int
+    timeout: int
+
+
+class TextOptions(LimitOptions, total=False):
     """How files are read."""
 
     delimiter: str
@@ -26,16 +41,6 @@ class TextOptions(TypedDict, total=False):
     pad_short_rows: bool
     rename_duplicates: bool
     no_checksums: bool
-    memory: Size
-    threads: int
-    limit_output: Size
-    limit_expansion: int
-    limit_columns: int
-    limit_nesting: int
-    limit_name: Size
-    limit_value: Size
-    limit_batch_rows: int
-    timeout: int
 
 
 class DatasetOptions(TypedDict, total=False):
@@ -96,7 +101,7 @@ class ConvertOptions(ReadOptions, WriteOptions, total=False):
     with_row_id: bool
 
 
-class PackOptions(TypedDict, total=False):
+class PackOptions(LimitOptions, total=False):
     """Options of ``pack``."""
 
     codec: str
@@ -108,34 +113,14 @@ class PackOptions(TypedDict, total=False):
     lossy: bool
     decompress: bool
     force: bool
-    memory: Size
-    threads: int
-    limit_output: Size
-    limit_expansion: int
-    limit_columns: int
-    limit_nesting: int
-    limit_name: Size
-    limit_value: Size
-    limit_batch_rows: int
-    timeout: int
 
 
-class UnpackOptions(TypedDict, total=False):
+class UnpackOptions(LimitOptions, total=False):
     """Options of ``unpack``."""
 
     list: bool
     no_verify: bool
     force: bool
-    memory: Size
-    threads: int
-    limit_output: Size
-    limit_expansion: int
-    limit_columns: int
-    limit_nesting: int
-    limit_name: Size
-    limit_value: Size
-    limit_batch_rows: int
-    timeout: int
 
 
 class InspectOptions(ReadOptions, total=False):

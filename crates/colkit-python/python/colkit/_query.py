@@ -6,11 +6,11 @@ import os
 import re
 import sys
 from types import FrameType
-from typing import Any, Iterator
+from typing import Any
 
 from . import _colkit
 from ._file import File
-from ._table import Native, Table
+from ._table import Streamed
 
 
 def sql(query: str, *, memory: int | None = None, threads: int | None = None, **tables: Any) -> Result:
@@ -59,22 +59,7 @@ def _variables(query: str, frame: FrameType, tables: dict[str, Any]) -> dict[str
     return found
 
 
-class Result(Table):
+class Result(Streamed):
     """The rows of a query, as they are computed. They can be read once."""
 
-    __slots__ = ("_inner",)
-
-    def __init__(self, inner: _colkit.Batches) -> None:
-        self._inner = inner
-
-    def _native(self) -> Native:
-        return self._inner
-
-    def _batches(self) -> Iterator[_colkit.Batch]:
-        return self._inner.batches()
-
-    def _whole(self) -> Native:
-        return self._inner.collect()
-
-    def __repr__(self) -> str:
-        return f"<colkit.Result of {', '.join(self.columns)}>"
+    __slots__ = ()

@@ -150,6 +150,27 @@ def array_of(batch: _colkit.Batch, index: int) -> Any:
     return array
 
 
+class Streamed(Table):
+    """Rows that come batch by batch."""
+
+    __slots__ = ("_inner",)
+
+    def __init__(self, inner: _colkit.Scan | _colkit.Batches) -> None:
+        self._inner = inner
+
+    def _native(self) -> Native:
+        return self._inner
+
+    def _batches(self) -> Iterator[_colkit.Batch]:
+        return self._inner.batches()
+
+    def _whole(self) -> Native:
+        return self._inner.collect()
+
+    def __repr__(self) -> str:
+        return f"<colkit.{type(self).__name__} of {', '.join(self.columns)}>"
+
+
 class Schema:
     """Columns and their types, in order. pyarrow takes it as a schema: ``pyarrow.schema(f.schema)``.
 
