@@ -13,6 +13,8 @@ mod grep;
 mod lance;
 mod limits;
 mod pack;
+#[cfg(feature = "plugins")]
+mod plugins;
 mod reading;
 mod rows;
 mod salvage;
@@ -29,6 +31,8 @@ pub use grep::GrepArgs;
 pub use lance::LanceArgs;
 pub use limits::LimitArgs;
 pub use pack::{PackArgs, UnpackArgs};
+#[cfg(feature = "plugins")]
+pub use plugins::{PluginArgs, PluginsAction, PluginsArgs};
 #[cfg(feature = "sql")]
 pub use reading::parse_delimiter;
 pub use reading::{ReadingArgs, YesNo};
@@ -199,6 +203,10 @@ Floating-point values are compared bit by bit: NaN equals NaN, and 0.0 differs f
   colkit formats
   colkit formats --json")]
     Formats(FormatsArgs),
+    /// List plugins that decode encodings which colkit does not know, or check one
+    #[cfg(feature = "plugins")]
+    #[command(after_help = plugins::PLUGINS_HELP)]
+    Plugins(PluginsArgs),
     /// See it work: generate a table, write it in every format, read it back and compare
     #[command(after_help = "Examples:
   colkit tour
@@ -246,6 +254,8 @@ impl Verb {
             Verb::Compact(a) => a.script.json,
             Verb::Cleanup(a) => a.script.json,
             Verb::Formats(a) => a.script.json,
+            #[cfg(feature = "plugins")]
+            Verb::Plugins(a) => a.script.json,
             Verb::Tour(a) => a.script.json,
             Verb::Completions(_) | Verb::Man(_) => false,
         }
@@ -274,6 +284,8 @@ impl Verb {
             Verb::Delete(a) => Some(a.reading.memory),
             Verb::Compact(a) => Some(a.reading.memory),
             Verb::Versions(_) | Verb::Tag(_) | Verb::Restore(_) | Verb::Cleanup(_) => None,
+            #[cfg(feature = "plugins")]
+            Verb::Plugins(_) => None,
             Verb::Formats(_) | Verb::Tour(_) | Verb::Completions(_) | Verb::Man(_) => None,
         }
     }

@@ -153,6 +153,8 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Compact(args) => verbs::compact::run(args, io),
         Verb::Cleanup(args) => verbs::cleanup::run(args, io),
         Verb::Formats(args) => verbs::formats::run(args, io),
+        #[cfg(feature = "plugins")]
+        Verb::Plugins(args) => verbs::plugins::run(args, io),
         Verb::Tour(args) => verbs::tour::run(args, io),
         Verb::Completions(args) => verbs::completions::run(args, io),
         Verb::Man(args) => verbs::man::run(args, io),

@@ -72,6 +72,8 @@ fn flag(setting: Setting) -> &'static str {
         Setting::UnsafeCommit => "--unsafe-commit",
         Setting::DropIndices => "--drop-indices",
         Setting::FixedPattern => "-F",
+        Setting::EmbeddedPlugins => "--allow-embedded-plugins",
+        Setting::Plugin => "--plugin FILE.wasm",
     }
 }
 

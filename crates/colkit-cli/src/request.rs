@@ -40,6 +40,8 @@ impl ReadingArgs {
             .with_limits(self.limits.with_memory(self.memory))
             .with_checksums(!self.no_checksums)
             .with_threads(self.thread_count());
+        #[cfg(feature = "plugins")]
+        let options = options.with_registry(self.plugins.registry()?);
         Ok(match &self.from {
             None => options.with_text(text),
             Some(name) => {

@@ -37,6 +37,8 @@ mod command {
     mod memory;
     mod odd_names;
     mod packs;
+    #[cfg(feature = "plugins")]
+    mod plugins;
     mod prints;
     mod profiles;
     mod run;

@@ -209,6 +209,7 @@ pub const ALL: &[Code] = &[
     code(Corrupt, "no_such_page", "Lance: a column refers to a page that is not there.", ""),
     code(Corrupt, "nothing_saved", "No row of a damaged file can be read whole.", "Save fewer columns."),
     code(Corrupt, "only_empty_objects", "NDJSON: every object is empty, so there are no columns.", ""),
+    code(Corrupt, "plugin_failed", "Lance: the plugin that decodes a column stopped, took too long, or answered what cannot be.", "Use another version of the plugin; other columns can be read."),
     code(Corrupt, "row_count_mismatch", "Parts of the file disagree about the number of rows.", ""),
     code(Corrupt, "size_impossible", "A block cannot decompress to the length that the header says.", ""),
     code(Corrupt, "size_mismatch", "A column's length does not go with its number of rows.", ""),
@@ -218,6 +219,7 @@ pub const ALL: &[Code] = &[
     code(Corrupt, "wrong_encoding", "Lance: values are encoded as another type than the column's.", ""),
     code(Corrupt, "zone_map_mismatch", "AT-1: a zone map contradicts the values.", ""),
 
+    code(Unsupported, "bad_plugin", "A WebAssembly module is no plugin, or not one that may run.", "`colkit plugins check` says what is wrong with it."),
     code(Unsupported, "bad_reserved", "A field that must be zero in this version is not.", ""),
     code(Unsupported, "big_endian", "The file has its most significant bytes first.", ""),
     code(Unsupported, "encrypted", "Parquet: the file, or a column of it, is encrypted.", "Decrypt it with the program that wrote it."),
@@ -230,6 +232,7 @@ pub const ALL: &[Code] = &[
     code(Unsupported, "not_built", "The program was built without that format or codec.", "Build it with the cargo feature that is named."),
     code(Unsupported, "not_implemented", "The decoder or the query engine cannot do that yet.", ""),
     code(Unsupported, "other_file", "The data lies in another file or store, which cannot be read with this one.", ""),
+    code(Unsupported, "plugin_refused", "Lance: a column needs the plugin that the file brings, and nobody allowed it to run.", "Allow it, or read other columns."),
     code(Unsupported, "timestamp_out_of_range", "Parquet: an INT96 timestamp outside of the years 1677 to 2262.", "Write timestamps in microseconds."),
     code(Unsupported, "unknown_codec", "AT-1: a codec of an unknown number.", ""),
     code(Unsupported, "unknown_compression", "Arrow IPC: an unknown compression.", ""),

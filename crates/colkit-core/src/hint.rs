@@ -62,11 +62,15 @@ pub enum Setting {
     DropIndices,
     /// A pattern is plain text.
     FixedPattern,
+    /// Plugins that files bring with them may run.
+    EmbeddedPlugins,
+    /// A plugin that decodes an encoding.
+    Plugin,
 }
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Setting; 26] = [
+    pub const ALL: [Setting; 28] = [
         Setting::Memory,
         Setting::Columns,
         Setting::ColumnLimit,
@@ -93,6 +97,8 @@ impl Setting {
         Setting::UnsafeCommit,
         Setting::DropIndices,
         Setting::FixedPattern,
+        Setting::EmbeddedPlugins,
+        Setting::Plugin,
     ];
 
     /// The hint that this setting does something that would help: `Setting::Memory.does("allows more")`.
@@ -129,6 +135,8 @@ impl Setting {
             Setting::UnsafeCommit => "the option `unsafe_commit`",
             Setting::DropIndices => "the option `drop_indices`",
             Setting::FixedPattern => "`Pattern::fixed`",
+            Setting::EmbeddedPlugins => "`Plugins::allow_embedded`",
+            Setting::Plugin => "`Plugins::add_file`",
         }
     }
 }

@@ -8,15 +8,21 @@
 //! registered for it.
 
 mod compression;
+mod embedded;
 mod encoder;
+mod known;
 
 /// Bytes that are shared instead of copied: descriptions come as such.
 pub use bytes::Bytes;
 pub use compression::{
-    AsBlock, Chunk, Compression, CompressiveEncoding, Encodings, Form, InChunks, Output, PerValue, ValueEncoding,
+    AsBlock, Chunk, Compression, CompressiveEncoding, Form, InChunks, Output, PerValue, ValueEncoding,
 };
-pub(crate) use compression::{ValueEncodings, collector, mismatch, run_collector};
+pub(crate) use compression::{collector, mismatch, run_collector};
+pub(crate) use embedded::with_embedded;
+pub use embedded::{EmbeddedDecoders, EmbeddedModule};
 pub use encoder::{ChunkEncoder, PageValues};
+pub use known::Encodings;
+pub(crate) use known::ValueEncodings;
 
 use crate::container::{ColumnMetadata, Description, PageMetadata};
 use crate::rows::Rows;
@@ -201,6 +207,7 @@ pub struct Registry {
     pages: HashMap<&'static str, Arc<dyn PageEncoding>>,
     columns: HashMap<&'static str, Arc<dyn ColumnEncoding>>,
     values: Arc<ValueEncodings>,
+    embedded: Option<Arc<dyn EmbeddedDecoders>>,
 }
 
 impl Registry {
@@ -224,6 +231,11 @@ impl Registry {
     /// Adds a compression of values, in place of one of the same name.
     pub fn add_values(&mut self, encoding: Arc<dyn ValueEncoding>) {
         Arc::make_mut(&mut self.values).add(encoding);
+    }
+
+    /// Asks this about decoders that files bring with them. Without it, none is run.
+    pub fn set_embedded(&mut self, decoders: Arc<dyn EmbeddedDecoders>) {
+        self.embedded = Some(decoders);
     }
 
     /// The names of the compressions of values that are known, in order.

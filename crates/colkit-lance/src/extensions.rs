@@ -8,6 +8,7 @@
 //! | `colkit.statistics` | [`Statistics`]: minimum, maximum and nulls of each top-level column |
 //! | `colkit.zones` | [`Zones`]: the same for every so many rows, and for every page |
 //! | `colkit.bloom.N` | [`BloomFilters`]: of top-level column N, one for every so many rows; see [`crate::bloom`] |
+//! | `colkit.plugin.NAME` | a WebAssembly module that decodes the encoding NAME; see [`crate::encoding`] |
 //! | `colkit.seal` | checksums of all blocks of the file, no message: see [`crate::seal`] |
 //! | `colkit.checksums` | [`Checksums`]: CRC-32 of every page buffer of every column; in files of before there were seals |
 //!
@@ -29,9 +30,12 @@ pub(crate) const SEAL: &str = "colkit.seal";
 /// Followed by the number of a column.
 pub(crate) const BLOOM: &str = "colkit.bloom.";
 
+/// Followed by the name of an encoding: its decoder, as the number of a global buffer, a space, and a SHA-256.
+pub(crate) const PLUGIN: &str = "colkit.plugin.";
+
 /// Whether a key of the schema's metadata is one of ours.
 pub(crate) fn is_own_key(key: &str) -> bool {
-    matches!(key, STATISTICS | ZONES | CHECKSUMS | SEAL) || key.starts_with(BLOOM)
+    matches!(key, STATISTICS | ZONES | CHECKSUMS | SEAL) || key.starts_with(BLOOM) || key.starts_with(PLUGIN)
 }
 
 /// What the metadata says about a seal.

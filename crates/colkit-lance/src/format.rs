@@ -3,7 +3,7 @@
 use crate::container::{Container, MAGIC, Version};
 use crate::coroutine::{Io, coroutine};
 use crate::dataset::Dataset;
-use crate::encoding::Registry;
+use crate::encoding::{Registry, with_embedded};
 use crate::extensions;
 use crate::read::LanceFile;
 use crate::schema::Fields;
@@ -75,6 +75,7 @@ async fn open(io: &Io, size: u64, registry: Arc<Registry>, options: ReadOptions)
         extensions::SealClaim::Sealed | extensions::SealClaim::Unsealed => {}
         extensions::SealClaim::OfAnother => fields.own.clear(),
     }
+    let registry = with_embedded(&container, io, &fields.own, registry).await?;
     let mut file = LanceFile::new(container, fields, registry, options.limits);
     if file.fields.columns != file.container.column_count() {
         match file.container.version() {

@@ -134,6 +134,9 @@ pub use colkit_core::{
 pub use colkit_core::{FileSink, FileSource};
 #[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text"))]
 pub use colkit_interop as interop;
+/// Encodings of Lance files as WebAssembly modules.
+#[cfg(feature = "plugins")]
+pub use colkit_plugin as plugin;
 #[cfg(feature = "object-store")]
 pub use colkit_store as store;
 /// Lance files, with what is particular to them.

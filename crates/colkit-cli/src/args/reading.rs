@@ -60,6 +60,9 @@ pub struct ReadingArgs {
     pub threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub limits: LimitArgs,
+    #[cfg(feature = "plugins")]
+    #[command(flatten)]
+    pub plugins: super::PluginArgs,
 }
 
 /// A delimiter by its character or its name.

@@ -15,6 +15,8 @@ pub mod grep;
 pub mod inspect;
 pub mod man;
 pub mod pack;
+#[cfg(feature = "plugins")]
+pub mod plugins;
 pub mod salvage;
 pub mod sample;
 pub mod schema;

@@ -1,10 +1,15 @@
 //! Compressions beyond those of Lance, as the writer sees them.
 
+use super::TopLevelColumn;
 use super::codec::Codec;
 use super::values::Fixed;
-use crate::encoding::{ChunkEncoder, CompressiveEncoding, PageValues, ValueEncodings};
+use crate::container::messages::{Any, Location, Page};
+use crate::encoding::{ChunkEncoder, CompressiveEncoding, EmbeddedModule, PageValues, ValueEncodings};
+use crate::v21::messages::{Layout, PageLayout};
 use arrow::datatypes::DataType;
 use colkit_core::Result;
+use prost::Message;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// A compression that is known by its name.
@@ -27,6 +32,28 @@ pub(super) fn codecs<'a>(
         }
     }
     Ok(codecs)
+}
+
+/// The decoders of the encodings beyond Lance's that pages of these columns use, by name.
+pub(super) fn modules(
+    encodings: Option<&ValueEncodings>,
+    columns: &[TopLevelColumn],
+) -> BTreeMap<String, EmbeddedModule> {
+    let Some(encodings) = encodings else { return BTreeMap::new() };
+    let pages = columns.iter().flat_map(|c| c.pages.iter().flatten());
+    let names: BTreeSet<String> = pages.filter_map(|page| name_in(page)).collect();
+    let module = |name: String| encodings.named(&name)?.module().map(|module| (name, module));
+    names.into_iter().filter_map(module).collect()
+}
+
+/// The name of the encoding beyond Lance's that a page uses.
+fn name_in(page: &Page) -> Option<String> {
+    let Some(Location::Direct(direct)) = page.encoding.as_ref()?.location.as_ref() else { return None };
+    let any = Any::decode(direct.encoding.clone()).ok()?;
+    let Some(Layout::MiniBlock(layout)) = PageLayout::decode(any.value).ok()?.layout else { return None };
+    let values = layout.value_compression?;
+    let any = (values.number == CompressiveEncoding::EXTENSION).then(|| Any::decode(values.message).ok())??;
+    Some(any.type_url.rsplit('/').next()?.to_owned())
 }
 
 impl Codec for Extended<'_> {

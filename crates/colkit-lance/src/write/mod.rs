@@ -371,6 +371,11 @@ impl LanceWriter {
             places.push(self.output.buffer(bytes)?);
             self.stored.metadata.insert(key.clone(), (index + 1).to_string());
         }
+        for (name, module) in extended::modules(self.extended.as_deref(), &self.columns) {
+            places.push(self.output.buffer(&module.bytes)?);
+            let value = format!("{} {}", places.len(), module.sha256);
+            self.stored.metadata.insert(format!("{}{name}", extensions::PLUGIN), value);
+        }
         Ok(places)
     }
 }

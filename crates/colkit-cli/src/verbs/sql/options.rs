@@ -48,12 +48,18 @@ fn yes_or_no<'a>(arg: &Arg, value: &'a str) -> &'a str {
     }
 }
 
-/// How files are opened that a query names with options. Memory, threads and limits are those of the command.
+/// How files are opened that a query names with options. Memory, threads, limits and
+/// plugins are those of the command.
 pub fn open_with(command: &ReadingArgs, options: &[(String, String)]) -> Result<OpenOptions> {
     let options: Vec<_> = options.iter().map(|(name, value)| (ours(name).to_owned(), value.clone())).collect();
-    let mut reading: ReadingArgs = parsed("the table", &options, &["from", "memory", "threads", "limit-"])?;
+    let taken = ["from", "memory", "threads", "limit-", "plugin", "allow-"];
+    let mut reading: ReadingArgs = parsed("the table", &options, &taken)?;
     (reading.memory, reading.threads) = (command.memory, command.threads);
     reading.limits = command.limits.clone();
+    #[cfg(feature = "plugins")]
+    {
+        reading.plugins = command.plugins.clone();
+    }
     reading.open_options()
 }
 
