@@ -38,7 +38,7 @@ for option in level=4 inline-8bit-counters pc-table trace-compares; do
 done
 instrumented=$(printf '"%s",' "${flags[@]}")
 config=()
-for crate in colkit-core colkit-plain colkit-at1 colkit-lance colkit-interop colkit-fuzz; do
+for crate in colkit-core colkit-plain colkit-at1 colkit-lance colkit-interop colkit-plugin colkit-fuzz; do
     config+=(--config "profile.release.package.$crate.rustflags=[${instrumented%,}]")
 done
 host=$(rustc -vV | sed -n 's/^host: //p')
@@ -59,6 +59,7 @@ vectors() {
             \( -name '*.manifest' -o -name '*.txn' -o -path '*/_deletions/*' \)
         ;;
     csv) find crates/colkit-interop/tests/data/csv -name '*.csv' -size -40k ;;
+    plugin) find crates/colkit-plugin/tests/data -name '*.wasm' ;;
     at1_pack) find crates/colkit-at1/tests/data -name '*.orig' -type f -size -8k ;;
     esac
 }

@@ -108,6 +108,38 @@ pub struct Layout {
     /// Pairs of regions that claim the same bytes. Empty for every file that opened.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overlaps: Vec<(String, String)>,
+    /// Plugins without which columns cannot be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<PluginNeed>,
+}
+
+/// A plugin without which columns cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PluginNeed {
+    /// The encoding that it decodes.
+    pub name: String,
+    /// Whether it is there.
+    pub state: PluginState,
+    /// The SHA-256 of the plugin that is loaded, or that the file brings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// The columns, by their numbers.
+    pub columns: Vec<usize>,
+}
+
+/// Whether a plugin is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PluginState {
+    /// It is loaded.
+    Loaded,
+    /// Nobody has it.
+    Missing,
+    /// The file brings it, and nobody allowed it to run.
+    Refused,
+    /// The file brings it, and it cannot be used.
+    Unusable,
 }
 
 impl Layout {
@@ -132,7 +164,7 @@ impl Layout {
         if at < size {
             covered.push(Region::new(ByteRange::between(at, size), RegionKind::Gap, "bytes after the last block"));
         }
-        Layout { size, regions: covered, overlaps }
+        Layout { size, regions: covered, overlaps, plugins: Vec::new() }
     }
 
     /// Whether every byte of the file is in exactly one region.

@@ -64,7 +64,7 @@ pub use format::{
 };
 pub use hint::{Hint, Setting};
 pub use lanes::join_lanes;
-pub use layout::{ColumnRegions, Layout, Region, RegionKind};
+pub use layout::{ColumnRegions, Layout, PluginNeed, PluginState, Region, RegionKind};
 pub use limits::Limits;
 pub use machine::{BatchMachine, Boxed, Machine, Step, ready};
 pub use names::{ColumnNames, column_index, first_repeated, make_unique, unique_names};

@@ -3,14 +3,14 @@
 use crate::blob;
 use crate::container::inside;
 use crate::coroutine::Io;
-use crate::encoding::{ColumnForm, Decoded, PageSummary, Target};
+use crate::encoding::{ColumnForm, Decoded, PageSummary, Runner, Target};
 use crate::extensions::{self, Zones};
 use crate::read::LanceFile;
 use crate::rows::Rows;
 use crate::schema::{Kind, Node};
 use crate::seal::BLOCK;
-use colkit_core::{ByteRange, ColumnStatistics, Layout, Region, RegionKind, Result};
-use std::collections::HashMap;
+use colkit_core::{ByteRange, ColumnStatistics, Layout, PluginNeed, PluginState, Region, RegionKind, Result};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A physical column.
@@ -37,6 +37,8 @@ pub struct PageEntry {
     pub buffers: Vec<ByteRange>,
     /// What its values lie between, if the file says so for the pages of this column.
     pub statistics: Option<ColumnStatistics>,
+    /// The encodings beyond Lance's that it uses, by name.
+    pub extended: Vec<String>,
     /// What it is; or why that is not known.
     pub summary: std::result::Result<PageSummary, String>,
 }
@@ -63,6 +65,7 @@ pub(crate) async fn columns(file: &Arc<LanceFile>, io: &Io) -> Result<Vec<Column
     let metadata = file.container.fetch_columns(io, &numbers).await?;
     let owners = owners(&file.fields.roots);
     let zones = file.zones(io).await?;
+    let registry = file.registry.describing();
     let mut summaries = Vec::with_capacity(metadata.len());
     for (column, metadata) in numbers.into_iter().zip(metadata) {
         let (path, root) = owners.get(&column).cloned().map_or((String::new(), None), |(p, r)| (p, Some(r)));
@@ -71,9 +74,10 @@ pub(crate) async fn columns(file: &Arc<LanceFile>, io: &Io) -> Result<Vec<Column
         let pages = metadata.pages.iter().enumerate().map(|(number, page)| {
             let statistics = known.as_ref().and_then(|k| k.get(number).cloned());
             let globals = file.container.global_buffers();
-            let known = file.registry.page(page, &metadata, globals, file.container.size(), &file.limits);
+            let known = registry.page(page, &metadata, globals, file.container.size(), &file.limits);
             let summary = known.map(|p| p.summary()).map_err(|e| e.to_string());
-            PageEntry { rows: page.length, buffers: page.buffers.clone(), statistics, summary }
+            let extended = registry.values().take_met().into_iter().collect();
+            PageEntry { rows: page.length, buffers: page.buffers.clone(), statistics, extended, summary }
         });
         summaries.push(ColumnSummary { column, path, root, pages: pages.collect(), buffers: metadata.buffers.clone() });
     }
@@ -116,7 +120,9 @@ fn frame(file: &LanceFile) -> Vec<Region> {
 pub(crate) async fn layout(file: &Arc<LanceFile>, io: &Io) -> Result<Layout> {
     let container = &file.container;
     let mut regions = frame(file);
-    for column in columns(file, io).await? {
+    let columns = columns(file, io).await?;
+    let plugins = needs(file, &columns);
+    for column in columns {
         let place = if column.path.is_empty() { format!("column {}", column.column) } else { column.path.clone() };
         let of = |region: Region| match column.root {
             Some(root) => region.column(root),
@@ -145,8 +151,48 @@ pub(crate) async fn layout(file: &Arc<LanceFile>, io: &Io) -> Result<Layout> {
             regions.push(of(Region::new(range, RegionKind::Data, format!("{place}: blob"))));
         }
     }
-    Ok(cover(container.size(), regions))
+    let mut layout = cover(container.size(), regions);
+    layout.plugins = plugins;
+    Ok(layout)
 }
+
+/// The plugins that columns need, by the names of the encodings that they decode.
+fn needs(file: &LanceFile, columns: &[ColumnSummary]) -> Vec<PluginNeed> {
+    let mut users: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for column in columns {
+        for name in column.pages.iter().flat_map(|page| &page.extended) {
+            users.entry(name).or_default().extend(column.root);
+        }
+    }
+    let values = file.registry.values();
+    let need = |(name, columns): (&str, BTreeSet<usize>)| {
+        let (state, sha256) = match values.named(name).map(|encoding| encoding.runner()) {
+            Some(Runner::Native) => return None,
+            Some(Runner::Plugin { sha256 }) => (PluginState::Loaded, Some(sha256)),
+            Some(Runner::Refused { sha256 }) => (PluginState::Refused, Some(sha256)),
+            Some(Runner::Unusable { sha256 }) => (PluginState::Unusable, Some(sha256)),
+            None => (PluginState::Missing, None),
+        };
+        Some(PluginNeed { name: name.to_owned(), state, sha256, columns: columns.into_iter().collect() })
+    };
+    users.into_iter().filter_map(need).collect()
+}
+
+/// The names of the columns that need a plugin which was not allowed to run, for messages.
+pub(crate) async fn refused_columns(file: &Arc<LanceFile>, io: &Io) -> Option<String> {
+    let needs = needs(file, &columns(file, io).await.ok()?);
+    let refused = needs.into_iter().filter(|need| need.state == PluginState::Refused);
+    let columns: BTreeSet<usize> = refused.flat_map(|need| need.columns).collect();
+    let names = columns.iter().filter_map(|c| Some(format!("{:?}", file.fields.roots.get(*c)?.field.name())));
+    let mut names: Vec<String> = names.collect();
+    let more = names.len().saturating_sub(MOST_COLUMNS);
+    names.truncate(MOST_COLUMNS);
+    names.extend((more > 0).then(|| format!("and {more} more")));
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Columns that a message names at most.
+const MOST_COLUMNS: usize = 20;
 
 /// What a global buffer holds, as far as that is known.
 fn global_name(file: &LanceFile, index: usize) -> String {

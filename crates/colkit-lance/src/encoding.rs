@@ -11,6 +11,7 @@ mod compression;
 mod embedded;
 mod encoder;
 mod known;
+mod validity;
 
 /// Bytes that are shared instead of copied: descriptions come as such.
 pub use bytes::Bytes;
@@ -19,10 +20,11 @@ pub use compression::{
 };
 pub(crate) use compression::{collector, mismatch, run_collector};
 pub(crate) use embedded::with_embedded;
-pub use embedded::{EmbeddedDecoders, EmbeddedModule};
-pub use encoder::{ChunkEncoder, PageValues};
+pub use embedded::{EmbeddedDecoders, EmbeddedModule, Runner};
+pub use encoder::{ChunkEncoder, PageTexts, PageValues};
 pub use known::Encodings;
 pub(crate) use known::ValueEncodings;
+pub(crate) use validity::Validity;
 
 use crate::container::{ColumnMetadata, Description, PageMetadata};
 use crate::rows::Rows;
@@ -59,7 +61,7 @@ pub struct PageContext {
 impl PageContext {
     /// Understands how values of the page are compressed.
     pub fn compression(&self, message: &CompressiveEncoding) -> Result<Arc<dyn Compression>> {
-        self.values.parse(message)
+        self.values.parse(message, &self.limits)
     }
 }
 
@@ -251,6 +253,12 @@ impl Registry {
     /// Adds a column encoding, in place of one of the same name.
     pub fn add_column(&mut self, encoding: Arc<dyn ColumnEncoding>) {
         self.columns.insert(encoding.name(), encoding);
+    }
+
+    /// The same encodings for describing pages: those beyond Lance's that nobody knows, or that may not run, are understood as far as
+    /// their names go.
+    pub(crate) fn describing(&self) -> Registry {
+        Registry { values: Arc::new(self.values.describing()), ..self.clone() }
     }
 
     /// The compressions of values.

@@ -1,11 +1,15 @@
 //! A plugin as an encoding of values.
 
-use crate::abi::Request;
+use crate::abi::{Answer, Request, bit, small};
+use crate::encode::{self, Given};
 use crate::host::{Compiled, failed};
 use crate::plugin::Plugin;
 use bytes::Bytes;
-use colkit_core::{Error, Limits, Result};
-use colkit_lance::encoding::{Chunk, Compression, Encodings, Form, InChunks, Output, ValueEncoding};
+use colkit_core::{Limits, Result};
+use colkit_lance::encoding::{
+    Chunk, ChunkEncoder, Compression, EmbeddedModule, Encodings, Form, InChunks, Output, PageTexts, PageValues, Runner,
+    ValueEncoding,
+};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,11 +23,27 @@ impl ValueEncoding for PluginEncoding {
         &self.0.info().name
     }
 
-    fn parse(&self, message: Bytes, _: &Encodings<'_>) -> Result<Arc<dyn Compression>> {
+    fn parse(&self, message: Bytes, encodings: &Encodings<'_>) -> Result<Arc<dyn Compression>> {
         let compiled = self.0.compiled()?.clone();
-        let bits = compiled.form(&message, &Limits::default())?;
+        let bits = compiled.form(&message, encodings.limits())?;
         let seen = AtomicBool::new(false);
         Ok(Arc::new(PluginCompression { plugin: self.0.clone(), compiled, description: message, bits, seen }))
+    }
+
+    fn encoder<'a>(&self, values: PageValues<'a>) -> Result<Option<Box<dyn ChunkEncoder + 'a>>> {
+        encode::encoder(self.0.compiled()?, values.data_type, Given::Fixed(values))
+    }
+
+    fn text_encoder<'a>(&self, texts: PageTexts<'a>) -> Result<Option<Box<dyn ChunkEncoder + 'a>>> {
+        encode::encoder(self.0.compiled()?, texts.data_type, Given::Texts(texts))
+    }
+
+    fn runner(&self) -> Runner {
+        Runner::Plugin { sha256: self.0.hash() }
+    }
+
+    fn module(&self) -> Option<EmbeddedModule> {
+        Some(self.0.module())
     }
 }
 
@@ -55,11 +75,14 @@ impl Compression for PluginCompression {
 }
 
 impl InChunks for PluginCompression {
-    fn append(&self, chunk: Chunk<'_>, mut out: Output<'_>) -> Result<()> {
+    fn any_buffers(&self) -> bool {
+        true
+    }
+
+    fn append(&self, mut chunk: Chunk<'_>, mut out: Output<'_>) -> Result<()> {
         let Some(all) = chunk.wanted.first().zip(chunk.wanted.last()).map(|(first, last)| first.start..last.end) else {
             return Ok(());
         };
-        let small = |n: usize| u32::try_from(n).map_err(|_| Error::limit("values of a chunk", n, u32::MAX));
         let request = Request {
             description: &self.description,
             buffers: chunk.buffers,
@@ -67,43 +90,60 @@ impl InChunks for PluginCompression {
             first: small(all.start)?,
             wanted: small(all.len())?,
         };
-        let output = match self.bits {
-            // It is not known how long they are; what is fast to decode is seldom a sixteenth of that.
-            0 => request.content().saturating_mul(16).saturating_add(all.len().saturating_mul(16)),
-            bits => all.len().saturating_mul(usize::try_from(bits).unwrap_or(256).div_ceil(8)),
-        };
+        let output = expected(self.bits, &request, all.len());
         if self.bits > 0 {
             Limits::check_memory("the values of a chunk", output as u64, chunk.limits.memory)?;
         }
         let twice = !self.seen.load(Ordering::Relaxed);
-        self.compiled.decode(&request, output, twice, chunk.limits, |answer| {
-            let wanted = chunk.wanted.iter().map(|r| r.start - all.start..r.end - all.start);
+        let limits = chunk.limits;
+        self.compiled.decode(&request, output, twice, limits, |answer| {
+            check_lengths(&answer, self.bits, all.len())?;
+            let wanted = || chunk.wanted.iter().map(|r| r.start - all.start..r.end - all.start);
             match self.bits {
-                0 => texts(answer.values, answer.ends, all.len(), wanted, &mut out),
-                1 => bits(answer.values, all.len(), wanted, &mut out),
-                bits => words(answer.values, bits, all.len(), wanted, &mut out),
+                0 => texts(&answer, all.len(), wanted(), &mut out)?,
+                1 => bits(answer.values, wanted(), &mut out)?,
+                bits => words(answer.values, bits, wanted(), &mut out)?,
             }
+            if let Some(valid) = answer.valid {
+                let places: Vec<usize> = wanted().flatten().collect();
+                chunk.set_valid(places.into_iter().map(|place| bit(valid, place)))?;
+            }
+            Ok(())
         })?;
         self.seen.store(true, Ordering::Relaxed);
         Ok(())
     }
 }
 
-fn wrong_length(count: usize, bytes: usize) -> Error {
-    failed(format!("it gives {bytes} bytes for {count} values"))
+/// Bytes that so many values take, about.
+pub(crate) fn expected(bits: u32, request: &Request<'_>, wanted: usize) -> usize {
+    match bits {
+        // It is not known how long they are; what is fast to decode is seldom a sixteenth of that.
+        0 => request.content().saturating_add(wanted).saturating_mul(16),
+        bits => wanted.saturating_mul(usize::try_from(bits.div_ceil(8)).unwrap_or(usize::MAX)),
+    }
 }
 
-fn words(
-    values: &[u8],
-    bits: u32,
-    count: usize,
-    wanted: impl Iterator<Item = Range<usize>>,
-    out: &mut Output<'_>,
-) -> Result<()> {
-    let width = usize::try_from(bits / 8).unwrap_or(0);
-    if Some(values.len()) != count.checked_mul(width) {
-        return Err(wrong_length(count, values.len()));
+/// An error unless the answer is as long as so many values of these bits are.
+pub(crate) fn check_lengths(answer: &Answer<'_>, bits: u32, count: usize) -> Result<()> {
+    let (found, fits) = match bits {
+        0 => (answer.ends.len(), count.checked_add(1).and_then(|n| n.checked_mul(4))),
+        1 => (answer.values.len(), Some(count.div_ceil(8))),
+        bits => (answer.values.len(), count.checked_mul(usize::try_from(bits / 8).unwrap_or(0))),
+    };
+    if Some(found) != fits {
+        return Err(failed(format!("it gives {found} bytes for {count} values")));
     }
+    match answer.valid {
+        Some(valid) if valid.len() != count.div_ceil(8) => {
+            Err(failed(format!("it gives {} bytes for the nulls of {count} values", valid.len())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn words(values: &[u8], bits: u32, wanted: impl Iterator<Item = Range<usize>>, out: &mut Output<'_>) -> Result<()> {
+    let width = usize::try_from(bits / 8).unwrap_or(0);
     let out = out.fixed(width)?;
     for range in wanted {
         out.extend_from_slice(values.get(range.start * width..range.end * width).unwrap_or_default());
@@ -111,36 +151,24 @@ fn words(
     Ok(())
 }
 
-fn bits(values: &[u8], count: usize, wanted: impl Iterator<Item = Range<usize>>, out: &mut Output<'_>) -> Result<()> {
-    if values.len() != count.div_ceil(8) {
-        return Err(wrong_length(count, values.len()));
-    }
+fn bits(values: &[u8], wanted: impl Iterator<Item = Range<usize>>, out: &mut Output<'_>) -> Result<()> {
     let out = out.bits()?;
-    for place in wanted.flatten() {
-        out.append(values.get(place / 8).is_some_and(|byte| byte >> (place % 8) & 1 == 1));
-    }
+    wanted.flatten().for_each(|place| out.append(bit(values, place)));
     Ok(())
 }
 
 fn texts(
-    values: &[u8],
-    ends: &[u8],
+    answer: &Answer<'_>,
     count: usize,
     wanted: impl Iterator<Item = Range<usize>>,
     out: &mut Output<'_>,
 ) -> Result<()> {
-    if Some(ends.len()) != count.checked_add(1).and_then(|n| n.checked_mul(4)) {
-        return Err(wrong_length(count, ends.len()));
-    }
-    let ends: Vec<u32> = ends.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
-    let whole = ends.first() == Some(&0) && ends.last().is_some_and(|end| *end as usize == values.len());
-    if !whole || !ends.is_sorted() {
-        return Err(failed("the ends of its values go backwards, or not to the end of their bytes"));
-    }
+    let wrong = || failed("the ends of its values go backwards, or not to the end of their bytes");
+    let ends = answer.checked_ends(count).ok_or_else(wrong)?;
     for range in wanted {
         let own = ends.get(range.start..=range.end).unwrap_or_default();
         let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
-        out.extend(values.get(*first as usize..*last as usize).unwrap_or_default(), own)?;
+        out.extend(answer.values.get(*first as usize..*last as usize).unwrap_or_default(), own)?;
     }
     Ok(())
 }

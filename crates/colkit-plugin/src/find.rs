@@ -1,11 +1,13 @@
 //! Where plugins come from: files, folders, and the files that need them.
 
 use crate::encoding::PluginEncoding;
+use crate::module::MOST_BYTES;
 use crate::plugin::Plugin;
 use bytes::Bytes;
 use colkit_core::{Error, Result};
 use colkit_lance::encoding::{EmbeddedDecoders, Registry, ValueEncoding};
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -48,7 +50,7 @@ impl Plugins {
     pub fn add_file(&mut self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let named = |e: Error| e.part(format!("plugin {}", path.display()));
-        let bytes = std::fs::read(path).map_err(|e| named(e.into()))?;
+        let bytes = read(path).map_err(named)?;
         self.known.push((Arc::new(Plugin::new(bytes).map_err(named)?), Origin::File(path.to_owned())));
         Ok(())
     }
@@ -92,6 +94,13 @@ impl Plugins {
         }
         registry.set_embedded(Arc::new(self.allowed.clone()));
     }
+}
+
+/// The bytes of a module, and one more if there are too many.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 impl EmbeddedDecoders for Allowed {

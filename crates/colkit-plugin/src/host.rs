@@ -3,7 +3,7 @@
 //! An instance is used by one thread at a time and kept for the next one: there are as many as threads decode at once. Its
 //! memory is kept too, unless it has grown large.
 
-use crate::abi::{Answer, Request};
+use crate::abi::{Answer, NoAnswer, OwnedAnswer, Request};
 use crate::module::bad;
 use colkit_core::{Error, Limits, Result, Setting};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -13,6 +13,10 @@ use wasmtime::{Config, Engine, Instance, Memory, Module, ResourceLimiter, Store,
 /// 2 to 20 for a byte.
 const FUEL: u64 = 1_000_000;
 const FUEL_PER_BYTE: u64 = 500;
+
+fn fuel_for(bytes: usize) -> u64 {
+    FUEL.saturating_add((bytes as u64).saturating_mul(FUEL_PER_BYTE))
+}
 
 /// An instance whose memory is larger is not kept.
 const MOST_KEPT: usize = 64 << 20;
@@ -58,8 +62,35 @@ impl ResourceLimiter for Bounds {
     }
 
     fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(desired <= 100_000)
+        Ok(desired <= MOST_ELEMENTS)
     }
+
+    fn instances(&self) -> usize {
+        1
+    }
+
+    fn memories(&self) -> usize {
+        1
+    }
+
+    fn tables(&self) -> usize {
+        MOST_TABLES
+    }
+}
+
+/// Tables of an instance, and what one may hold: functions that are called by number.
+const MOST_TABLES: usize = 4;
+const MOST_ELEMENTS: usize = 100_000;
+
+/// What a module can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Values of a chunk.
+    Decode,
+    /// How the values of a page would be described.
+    Plan,
+    /// The buffers of a chunk.
+    Encode,
 }
 
 /// An instance.
@@ -68,8 +99,14 @@ struct Running {
     memory: Memory,
     alloc: TypedFunc<u32, u32>,
     form: TypedFunc<(u32, u32), i32>,
-    decode: TypedFunc<(u32, u32), u32>,
+    decode: Call,
+    /// Those that encode too have both.
+    plan: Option<Call>,
+    encode: Option<Call>,
 }
+
+/// A function of a module: where a request is and its bytes; where the answer is.
+type Call = TypedFunc<(u32, u32), u32>;
 
 impl Compiled {
     pub fn new(bytes: &[u8], label: String) -> Result<Self> {
@@ -97,7 +134,15 @@ impl Compiled {
         let alloc = instance.get_typed_func(&mut store, "colkit_alloc").map_err(lacks)?;
         let form = instance.get_typed_func(&mut store, "colkit_form").map_err(lacks)?;
         let decode = instance.get_typed_func(&mut store, "colkit_decode").map_err(lacks)?;
-        Ok(Running { store, memory: exported, alloc, form, decode })
+        let mut optional = |name: &str| match instance.get_export(&mut store, name) {
+            Some(_) => instance.get_typed_func(&mut store, name).map(Some).map_err(lacks),
+            None => Ok(None),
+        };
+        let (plan, encode) = (optional("colkit_plan")?, optional("colkit_encode")?);
+        if plan.is_some() != encode.is_some() {
+            return Err(bad("the module exports one of colkit_plan and colkit_encode, but not the other"));
+        }
+        Ok(Running { store, memory: exported, alloc, form, decode, plan, encode })
     }
 
     /// Lets an instance work. One that failed is not used again.
@@ -119,7 +164,8 @@ impl Compiled {
         Ok(result)
     }
 
-    fn named(&self, e: Error) -> Error {
+    /// Names the plugin in an error.
+    pub fn named(&self, e: Error) -> Error {
         e.part(format!("plugin {}", self.label))
     }
 
@@ -132,11 +178,16 @@ impl Compiled {
             let length = u32::try_from(description.len()).unwrap_or(u32::MAX);
             let bits = running.form.call(&mut running.store, (at, length)).map_err(|e| running.trapped(&e))?;
             match u32::try_from(bits) {
-                Ok(bits @ (0 | 1 | 8 | 16 | 32 | 64 | 128 | 256)) => Ok(bits),
+                Ok(bits) if bits <= 1 || bits.is_multiple_of(8) && bits <= MOST_BITS => Ok(bits),
                 Ok(bits) => Err(failed(format!("it decodes values of {bits} bits, which no type has"))),
                 Err(_) => Err(failed("it does not understand the description of the encoding")),
             }
         })
+    }
+
+    /// Whether it encodes, too.
+    pub fn encodes(&self) -> Result<bool> {
+        self.with(&Limits::default(), |running| Ok(running.encode.is_some()))
     }
 
     /// Decodes, and gives the answer to `take`. `output` bytes are expected. With `twice`, it is asked a second time and must
@@ -151,23 +202,62 @@ impl Compiled {
     ) -> Result<T> {
         self.with(limits, |running| {
             let first = match twice {
-                true => Some(running.copied(request, output)?),
+                true => Some(running.ask(Task::Decode, request, output, |answer| Ok(answer.to_owned()))?),
                 false => None,
             };
-            let at = running.call(request, output)?;
-            let answer = Answer::read(running.memory.data(&running.store), at).map_err(failed)?;
-            if first.is_some_and(|(values, ends)| values != answer.values || ends != answer.ends) {
-                return Err(failed("it answers differently when it is asked the same again"));
+            running.ask(Task::Decode, request, output, |answer| match first {
+                Some(first) if first != answer.to_owned() => {
+                    Err(failed("it answers differently when it is asked the same again"))
+                }
+                _ => take(answer),
+            })
+        })
+    }
+
+    /// The same for an answer that is kept, and with the fuel that it took.
+    pub fn decode_owned(&self, request: &Request<'_>, output: usize, limits: &Limits) -> Result<(OwnedAnswer, u64)> {
+        self.with(limits, |running| {
+            let answer = running.ask(Task::Decode, request, output, |answer| Ok(answer.to_owned()))?;
+            Ok((answer, running.taken(request, output)))
+        })
+    }
+
+    /// What is written to a file: the description of a page, or the buffers of a chunk. `None`: the plugin does not want to.
+    pub fn encode(&self, task: Task, request: &Request<'_>, limits: &Limits) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        // What is encoded is seldom larger than the values.
+        let output = request.content();
+        self.with(limits, |running| {
+            let at = running.call(task, request, output)?;
+            match Answer::read(running.memory.data(&running.store), at) {
+                Ok(Answer { values, ends, .. }) => Ok(Some((values.to_vec(), ends.to_vec()))),
+                Err(NoAnswer::Said(_)) if task == Task::Plan => Ok(None),
+                Err(no) => Err(no.into()),
             }
-            take(answer)
         })
     }
 }
 
+impl From<NoAnswer> for Error {
+    fn from(no: NoAnswer) -> Error {
+        match no {
+            NoAnswer::Said(message) => failed(format!("it says {message:?}")),
+            NoAnswer::Wrong(what) => failed(what),
+        }
+    }
+}
+
+/// Bits of a value at most.
+const MOST_BITS: u32 = 8 << 16;
+
 impl Running {
     fn fuel(&mut self, bytes: usize) -> Result<()> {
-        let fuel = FUEL.saturating_add((bytes as u64).saturating_mul(FUEL_PER_BYTE));
-        self.store.set_fuel(fuel).map_err(|e| Error::internal(e.to_string()))
+        self.store.set_fuel(fuel_for(bytes)).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    /// The fuel that a request has taken.
+    fn taken(&self, request: &Request<'_>, output: usize) -> u64 {
+        let given = fuel_for(request.len().saturating_add(output));
+        given.saturating_sub(self.store.get_fuel().unwrap_or(0))
     }
 
     /// Memory of the module for so many bytes.
@@ -184,19 +274,30 @@ impl Running {
     }
 
     /// Where the answer to a request is.
-    fn call(&mut self, request: &Request<'_>, output: usize) -> Result<u32> {
+    fn call(&mut self, task: Task, request: &Request<'_>, output: usize) -> Result<u32> {
+        let function = match task {
+            Task::Decode => Some(&self.decode),
+            Task::Plan => self.plan.as_ref(),
+            Task::Encode => self.encode.as_ref(),
+        };
+        let function = function.cloned().ok_or_else(|| bad("the module only decodes"))?;
         let length = request.len();
         self.fuel(length.saturating_add(output))?;
         let at = self.room(length)?;
         request.write(self.slice(at, length)?)?;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
-        self.decode.call(&mut self.store, (at, length)).map_err(|e| self.trapped(&e))
+        function.call(&mut self.store, (at, length)).map_err(|e| self.trapped(&e))
     }
 
-    fn copied(&mut self, request: &Request<'_>, output: usize) -> Result<(Vec<u8>, Vec<u8>)> {
-        let at = self.call(request, output)?;
-        let answer = Answer::read(self.memory.data(&self.store), at).map_err(failed)?;
-        Ok((answer.values.to_vec(), answer.ends.to_vec()))
+    fn ask<T>(
+        &mut self,
+        task: Task,
+        request: &Request<'_>,
+        output: usize,
+        take: impl FnOnce(Answer<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let at = self.call(task, request, output)?;
+        take(Answer::read(self.memory.data(&self.store), at)?)
     }
 
     fn trapped(&self, e: &wasmtime::Error) -> Error {

@@ -10,6 +10,7 @@
 
 mod abi;
 mod check;
+mod encode;
 mod encoding;
 mod find;
 mod host;

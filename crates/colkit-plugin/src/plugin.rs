@@ -47,6 +47,12 @@ pub struct Example {
     /// Where each value ends, of values of any length; 0 comes first.
     #[serde(default)]
     pub offsets: Vec<u32>,
+    /// A bit for each value from the lowest of a byte on, 0 for null, if some are.
+    #[serde(default)]
+    pub valid: Option<String>,
+    /// The Arrow type of the values, if the module shall show that it encodes them, too.
+    #[serde(default, rename = "type")]
+    pub data_type: Option<String>,
 }
 
 /// A module that decodes an encoding. It is compiled when it is first used, once for the process.
@@ -62,6 +68,12 @@ impl std::fmt::Debug for Plugin {
         write!(f, "Plugin({})", self.label())
     }
 }
+
+/// Bytes of what a plugin says about itself.
+const MOST_TEXT: usize = 500;
+
+/// Modules that are kept compiled although nobody uses them.
+const MOST_COMPILED: usize = 64;
 
 /// Modules that have been compiled, by their hash.
 static COMPILED: Mutex<Option<HashMap<[u8; 32], Arc<Compiled>>>> = Mutex::new(None);
@@ -84,6 +96,11 @@ impl Plugin {
         }
         if info.name.starts_with("lance.") {
             return Err(bad(format!("{} is an encoding of Lance itself", info.name)));
+        }
+        for text in [&info.version, &info.about] {
+            if text.len() > MOST_TEXT || text.chars().any(char::is_control) {
+                return Err(bad(format!("what a plugin says about itself is one line of at most {MOST_TEXT} bytes")));
+            }
         }
         let hash = Sha256::digest(&bytes).into();
         Ok(Plugin { info, hash, bytes, compiled: OnceLock::new() })
@@ -118,7 +135,8 @@ impl Plugin {
         let number = wanted.end.saturating_sub(wanted.start);
         let output = usize::try_from(u64::from(number).saturating_mul(bits.div_ceil(8))).unwrap_or(usize::MAX);
         let request = Request { description, buffers, count, first: wanted.start, wanted: number };
-        compiled.decode(&request, output, false, limits, |answer| Ok((answer.values.to_vec(), answer.ends.to_vec())))
+        let ((values, ends, _), _) = compiled.decode_owned(&request, output, limits)?;
+        Ok((values, ends))
     }
 
     /// What messages call it: its name and its hash.
@@ -136,7 +154,13 @@ impl Plugin {
         let compiled = match all.get(&self.hash) {
             Some(known) => known.clone(),
             None => {
-                let new = Arc::new(Compiled::new(&self.bytes, self.label()).map_err(|e| e.part(self.label()))?);
+                // Those that nobody uses any more make room.
+                if all.len() >= MOST_COMPILED {
+                    all.retain(|_, compiled| Arc::strong_count(compiled) > 1);
+                }
+                let new = Arc::new(
+                    Compiled::new(&self.bytes, self.label()).map_err(|e| e.part(format!("plugin {}", self.label())))?,
+                );
                 all.insert(self.hash, new.clone());
                 new
             }

@@ -1,8 +1,8 @@
 //! Modules that mean harm, or are only wrong: each is an error that says what it did.
 
-use crate::modules::{STEPS, about, binary, steps, text, with_decode};
-use crate::steps::{file, open};
-use colkit_core::{Error, Projection, Scan};
+use crate::modules::{SHORT, STEPS, about, binary, steps, steps_with_nulls, text, with_decode};
+use crate::steps::{file, open, open_with, plugins, texts_file};
+use colkit_core::{Error, Limits, Projection, ReadOptions, Scan};
 use colkit_plugin::{Plugin, Plugins};
 use std::time::{Duration, Instant};
 
@@ -47,6 +47,81 @@ fn it_wants_all_memory() {
     assert_refused(with_decode(64, "", grow), "plugin_failed", "more memory");
     let large = text(&about("org.example.Steps", ""), 64, "", STEPS).replace("\"memory\") 2)", "\"memory\") 65000)");
     assert_refused(binary(&large), "plugin_failed", "more memory");
+}
+
+#[test]
+fn it_wants_more_memory_than_the_reader_may_have() {
+    let options = ReadOptions { limits: Limits { memory: 4 << 20, ..Limits::default() }, ..ReadOptions::default() };
+    let grow = "(drop (memory.grow (i32.const 100))) (unreachable)";
+    let hungry = plugins([with_decode(64, "", grow)]);
+    let file = open_with(&file(None), &hungry, &options).unwrap();
+    let error = file.take(&[0], &Projection::columns([0])).unwrap_err();
+    assert!(error.code() == "plugin_failed" && error.to_string().contains("4194304 bytes"), "{error}");
+}
+
+#[test]
+fn it_gives_more_than_the_reader_may_have() {
+    // Zeros cost it nothing: they are in its memory from the start.
+    let zeros = SHORT.replace("(call $answer (local.get $from) (local.get $end)", "(i32.store (i32.add (local.get $out) \
+         (i32.mul (local.get $wanted) (i32.const 4))) (i32.const 60000000)) (call $answer (i32.const 65536) (i32.const 60000000)");
+    let module = text(&about("org.example.Short", ""), 0, "", &zeros).replace("\"memory\") 2)", "\"memory\") 1000)");
+    let options = ReadOptions { limits: Limits { memory: 100 << 20, ..Limits::default() }, ..ReadOptions::default() };
+    let file = open_with(&texts_file(), &plugins([binary(&module)]), &options).unwrap();
+    let scanned = file.scan(&Scan::default()).and_then(|mut batches| batches.try_for_each(|b| b.map(drop)));
+    assert_eq!(scanned.unwrap_err().code(), "limit_exceeded");
+}
+
+#[test]
+fn it_has_many_tables() {
+    let large = "(table 90000 funcref)";
+    assert_refused(with_decode(64, &large.repeat(100), STEPS), "bad_plugin", "cannot be started");
+    assert_refused(with_decode(64, "(table 10000000 funcref)", STEPS), "bad_plugin", "cannot be started");
+}
+
+#[test]
+fn it_fills_memory_again_and_again() {
+    let fill = "(call $fit (i32.const 60000000)) (loop $l (memory.fill (i32.const 65536) (i32.const 1) (i32.const 50000000)) \
+                (memory.copy (i32.const 65536) (i32.const 65537) (i32.const 50000000)) (br $l)) (i32.const 0)";
+    assert_refused(with_decode(64, "", fill), "plugin_failed", "longer than");
+    let grow = "(loop $l (drop (memory.grow (i32.const 0))) (br $l)) (i32.const 0)";
+    assert_refused(with_decode(64, "", grow), "plugin_failed", "longer than");
+}
+
+#[test]
+fn its_texts_are_none() {
+    let module = |decode: &str| binary(&text(&about("org.example.Short", ""), 0, "", decode));
+    let error = |module| {
+        let file = open(&texts_file(), &plugins([module])).unwrap();
+        assert!(file.scan(&Scan::default()).and_then(|mut b| b.try_for_each(|b| b.map(drop))).is_err());
+        file.take(&[0, 1, 2], &Projection::all()).unwrap_err()
+    };
+    let call = "(call $answer (local.get $from)";
+    let garbage = format!("(memory.fill (local.get $from) (i32.const 0xFF) (local.get $end)) {call}");
+    let found = error(module(&SHORT.replace(call, &garbage)));
+    assert_eq!(found.code(), "bad_values", "{found}");
+    // The first value ends within the character that it begins with.
+    let cut = format!("(i32.store offset=4 (local.get $out) (i32.const 1)) {call}");
+    let found = error(module(&SHORT.replace(call, &cut)));
+    assert_eq!(found.code(), "bad_values", "{found}");
+    for wrong in ["offset=4 (local.get $out) (i32.const -1)", "(local.get $out) (i32.const 1)"] {
+        let found = error(module(&SHORT.replace(call, &format!("(i32.store {wrong}) {call}"))));
+        assert_eq!(found.code(), "plugin_failed", "{found}");
+    }
+}
+
+#[test]
+fn its_nulls_are_wrong() {
+    let nulls = steps_with_nulls();
+    // The column has none.
+    assert_eq!(refused(with_decode(64, "", &nulls)).code(), "bad_values");
+    let short =
+        nulls.replace("(i32.store (i32.const 536) (local.get $wanted))", "(i32.store (i32.const 536) (i32.const 0))");
+    assert_refused(with_decode(64, "", &short), "plugin_failed", "0 bytes for the nulls");
+    let outside =
+        nulls.replace("(i32.store (i32.const 532) (local.get $i))", "(i32.store (i32.const 532) (i32.const -4))");
+    assert_refused(with_decode(64, "", &outside), "plugin_failed", "outside of its memory");
+    let status = "(i32.store (i32.const 512) (i32.const 3)) (i32.const 512)";
+    assert_refused(with_decode(64, "", status), "plugin_failed", "another number");
 }
 
 #[test]
@@ -139,8 +214,12 @@ fn modules_that_are_not_even_compiled() {
     assert_refused(binary("(module)"), "bad_plugin", "no section");
     assert_refused(b"\0asm\x01\0\0\0\x00\xFF\xFF\xFF\xFF\x0F".to_vec(), "bad_plugin", "beyond the module");
     assert_refused(b"PNG".to_vec(), "bad_plugin", "not a WebAssembly module");
+    let body = "(drop (i32.const 7))".repeat(50_000);
+    assert_refused(with(&format!("(func {body})")), "bad_plugin", "a function of 150002 bytes");
+    let one = with("(func (export \"colkit_plan\") (param i32 i32) (result i32) (i32.const 0))");
+    assert_refused(one, "bad_plugin", "but not the other");
     let mut large = steps();
-    large.resize(9 << 20, 0);
+    large.resize(5 << 20, 0);
     assert_refused(large, "bad_plugin", "bytes; ");
 }
 

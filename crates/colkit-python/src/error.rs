@@ -98,5 +98,7 @@ fn argument(setting: Setting) -> &'static str {
         Setting::UnsafeCommit => "unsafe_commit=True",
         Setting::DropIndices => "drop_indices=True",
         Setting::FixedPattern => "re.escape(...)",
+        Setting::EmbeddedPlugins => "allow_embedded_plugins=True",
+        Setting::Plugin => "plugin=\"FILE.wasm\"",
     }
 }

@@ -127,8 +127,9 @@ pub use colkit_core::cells::{DateFormat, Inference, NumberSpelling, Spelling};
 pub use colkit_core::plan::Planned;
 pub use colkit_core::{
     ByteRange, Checksums, Class, ColumnRegions, Error, Existing, Finding, Format, Hint, Layout, Limits, MemorySink,
-    Nulls, Op, Predicate, REPORT_TO, ReadCount, Region, RegionKind, Result, Setting, Sink, Source, Stop, StreamSink,
-    TableFile, TableWriter, Types, Value, Verified, WriteOptions, WriteSummary, available_threads, codes,
+    Nulls, Op, PluginNeed, PluginState, Predicate, REPORT_TO, ReadCount, Region, RegionKind, Result, Setting, Sink,
+    Source, Stop, StreamSink, TableFile, TableWriter, Types, Value, Verified, WriteOptions, WriteSummary,
+    available_threads, codes,
 };
 #[cfg(feature = "fs")]
 pub use colkit_core::{FileSink, FileSource};

@@ -5,7 +5,7 @@ use crate::grid::{self, Align, Line};
 use crate::human::{bytes, count, plural, ratio, share};
 use crate::request::{each_file, input};
 use crate::{Io, Outcome, Stream, report};
-use colkit::{Layout, OpenFile, Region, RegionKind, Result, type_name};
+use colkit::{Layout, OpenFile, PluginNeed, PluginState, Region, RegionKind, Result, type_name};
 use serde::{Serialize, Serializer};
 use std::io::Write;
 
@@ -54,6 +54,8 @@ struct FileReport {
     /// Bytes outside column data: headers, metadata, padding, gaps.
     other_bytes: u64,
     gap_bytes: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    plugins: Vec<PluginReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     layout: Option<Layout>,
 }
@@ -68,6 +70,42 @@ struct ColumnReport {
     raw_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding: Option<String>,
+}
+
+/// A plugin that columns need.
+#[derive(Serialize)]
+struct PluginReport {
+    name: String,
+    state: PluginState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    columns: Vec<String>,
+}
+
+impl PluginReport {
+    fn new(need: &PluginNeed, columns: &[ColumnReport]) -> Self {
+        let names = need.columns.iter().filter_map(|c| Some(columns.get(*c)?.name.clone()));
+        PluginReport {
+            name: need.name.clone(),
+            state: need.state,
+            sha256: need.sha256.clone(),
+            columns: names.collect(),
+        }
+    }
+
+    /// Which columns need it, and whether it is there.
+    fn sentence(&self) -> String {
+        let columns: Vec<String> = self.columns.iter().map(|c| format!("{c:?}")).collect();
+        let need = if columns.len() == 1 { "column needs" } else { "columns need" };
+        let hash = self.sha256.as_deref().unwrap_or_default();
+        let state = match self.state {
+            PluginState::Loaded => format!("is loaded (SHA-256 {hash})"),
+            PluginState::Refused => format!("the file brings; --allow-embedded-plugins runs it (SHA-256 {hash})"),
+            PluginState::Unusable => format!("the file brings, but which cannot be used (SHA-256 {hash})"),
+            _ => "is not known; --plugin FILE.wasm names it".to_owned(),
+        };
+        format!("{need} the plugin {}, which {state}: {}", self.name.escape_debug(), columns.join(", "))
+    }
 }
 
 fn as_map<S: Serializer>(pairs: &[(&'static str, String)], serializer: S) -> std::result::Result<S::Ok, S::Error> {
@@ -87,7 +125,9 @@ impl FileReport {
             encoding: (!regions.encodings.is_empty()).then(|| regions.encodings.join(", ")),
         });
         let columns: Vec<ColumnReport> = columns.collect();
+        let plugins = layout.plugins.iter().map(|need| PluginReport::new(need, &columns)).collect();
         FileReport {
+            plugins,
             file: file.input().name().into(),
             format: file.format().name(),
             properties: file.properties(),
@@ -132,6 +172,10 @@ impl FileReport {
             }
             Ok(())
         })?;
+        for plugin in &self.plugins {
+            let note = out.yellow("note:");
+            writeln!(out, "{note} {}", plugin.sentence())?;
+        }
         if self.gap_bytes > 0 {
             let note = out.yellow("note:");
             writeln!(out, "{note} {} unused (see --layout)", plural(self.gap_bytes, "byte"))?;

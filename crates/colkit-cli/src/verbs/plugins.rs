@@ -1,15 +1,17 @@
 //! `plugins`: lists the plugins that are found, or checks some.
 
 use crate::args::{PluginArgs, PluginsAction, PluginsArgs};
+use crate::human::plural;
 use crate::report;
 use crate::{Io, Outcome};
 use colkit::lance::Lance;
 use colkit::lance::encoding::Registry as Encodings;
-use colkit::plugin::{Origin, Plugin, Plugins, check};
-use colkit::{Registry, Result};
+use colkit::plugin::{Checked, Origin, Plugin, Plugins, check};
+use colkit::{Error, Registry, Result};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub fn run(args: &PluginsArgs, io: &mut Io) -> Result<Outcome> {
     match &args.action {
@@ -83,15 +85,16 @@ fn list(json: bool, io: &mut Io) -> Result<Outcome> {
 }
 
 /// One plugin: what it decodes, its hash, where it is and, if it was checked, what that showed.
-fn describe(plugin: &Plugin, place: &str, checked: Option<(usize, u128)>, json: bool, io: &mut Io) -> Result<()> {
+fn describe(plugin: &Plugin, place: &str, checked: Option<Checked>, json: bool, io: &mut Io) -> Result<()> {
     let info = plugin.info();
     if json {
         let mut document = json!({
             "name": info.name, "version": info.version, "about": info.about, "sha256": plugin.hash(), "path": place,
         });
-        if let (Some((examples, milliseconds)), Some(fields)) = (checked, document.as_object_mut()) {
-            fields.insert("examples".into(), examples.into());
-            fields.insert("compile_ms".into(), u64::try_from(milliseconds).unwrap_or(u64::MAX).into());
+        if let (Some(found), Some(fields)) = (checked, document.as_object_mut()) {
+            fields.insert("examples".into(), found.examples.into());
+            fields.insert("encodes".into(), found.encodes.into());
+            fields.insert("compile_ms".into(), milliseconds(&found).into());
         }
         writeln!(io.stdout, "{document}")?;
         return Ok(());
@@ -103,23 +106,32 @@ fn describe(plugin: &Plugin, place: &str, checked: Option<(usize, u128)>, json: 
         writeln!(io.stdout, "  {}", info.about)?;
     }
     writeln!(io.stdout, "  SHA-256 {}", plugin.hash())?;
-    if let Some((examples, milliseconds)) = checked {
-        let plural = if examples == 1 { "" } else { "s" };
-        writeln!(io.stdout, "  {examples} example{plural} decoded, compiled in {milliseconds} ms")?;
+    if let Some(found) = checked {
+        let examples = plural(found.examples as u64, "example");
+        let encodes = if found.encodes { ", encodes" } else { "" };
+        writeln!(io.stdout, "  {examples} decoded{encodes}, compiled in {} ms", milliseconds(&found))?;
     }
     Ok(())
 }
 
+fn milliseconds(checked: &Checked) -> u64 {
+    u64::try_from(checked.compiled_in.as_millis()).unwrap_or(u64::MAX)
+}
+
 fn check_all(files: &[PathBuf], json: bool, io: &mut Io) -> Result<Outcome> {
     for file in files {
-        let (plugin, examples, milliseconds) = checked(file).map_err(|e| e.file(file.display().to_string()))?;
-        describe(&plugin, &file.display().to_string(), Some((examples, milliseconds)), json, io)?;
+        let place = file.display().to_string();
+        let (plugin, found) = checked(file).map_err(|e| e.file(&place))?;
+        describe(&plugin, &place, Some(found), json, io)?;
     }
     Ok(Outcome::Success)
 }
 
-fn checked(file: &Path) -> Result<(Plugin, usize, u128)> {
-    let plugin = Plugin::new(std::fs::read(file)?)?;
+fn checked(file: &Path) -> Result<(Arc<Plugin>, Checked)> {
+    let mut plugins = Plugins::new();
+    plugins.add_file(file)?;
+    let plugin = plugins.iter().next().map(|(plugin, _)| plugin.clone());
+    let plugin = plugin.ok_or_else(|| Error::internal("a plugin that was added is not there"))?;
     let found = check(&plugin)?;
-    Ok((plugin, found.examples, found.compiled_in.as_millis()))
+    Ok((plugin, found))
 }

@@ -38,7 +38,8 @@ fn what_the_file_brings_runs_only_when_told() {
     let refused = folder.run(&["cat", "readings.lance"]);
     assert_eq!(refused.code, 1);
     let hash = "SHA-256 ";
-    for part in ["plugin_refused", "org.example.Steps", hash, "\"n\"", "--allow-embedded-plugins"] {
+    for part in ["plugin_refused", "org.example.Steps", hash, "columns that need it: \"n\"", "--allow-embedded-plugins"]
+    {
         assert!(refused.err.contains(part), "{part:?} is not in {}", refused.err);
     }
     let hash: String = refused.err.split(hash).nth(1).unwrap().chars().take(64).collect();
@@ -90,7 +91,18 @@ fn folders_are_searched() {
 #[test]
 fn inspect_shows_which_columns_need_one() {
     let folder = folder();
-    let with = folder.ok(&["inspect", "--layout", "readings.lance", "--plugin", "steps.wasm"]);
-    assert!(with.out.contains("plugin(org.example.Steps)"), "{}", with.out);
-    assert!(folder.ok(&["inspect", "--layout", "readings.lance"]).out.contains("colkit.plugin.org.example.Steps"));
+    let with = folder.ok(&["inspect", "--layout", "readings.lance", "--plugin", "steps.wasm"]).out;
+    for part in ["plugin(org.example.Steps)", "colkit.plugin.org.example.Steps", "which is loaded (SHA-256 "] {
+        assert!(with.contains(part), "{part:?} is not in {with}");
+    }
+    let without = folder.ok(&["inspect", "--layout", "readings.lance"]).out;
+    let note = "note: column needs the plugin org.example.Steps, which the file brings; --allow-embedded-plugins runs it (SHA-256 ";
+    for part in ["plugin(org.example.Steps)", note, "): \"n\"\n"] {
+        assert!(without.contains(part), "{part:?} is not in {without}");
+    }
+    let json = folder.ok(&["inspect", "--json", "readings.lance"]);
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    let plugin = &json["plugins"][0];
+    assert_eq!((&plugin["name"], &plugin["state"]), (&"org.example.Steps".into(), &"refused".into()));
+    assert_eq!(plugin["columns"], serde_json::json!(["n"]));
 }

@@ -12,7 +12,8 @@
 //! A [`ValueEncoding`] is registered by name and turns a description into a [`Compression`], once for each page. What that
 //! does for a chunk is a call; what happens for each value is up to it.
 
-use super::{ChunkEncoder, EmbeddedModule, Encodings, PageValues};
+use super::validity::Validity;
+use super::{ChunkEncoder, EmbeddedModule, Encodings, PageTexts, PageValues, Runner};
 use crate::values::{Runs, Values, Variable, wrong_type};
 use arrow::array::{ArrayRef, BooleanBufferBuilder};
 use arrow::buffer::{Buffer, NullBuffer};
@@ -43,6 +44,16 @@ pub trait ValueEncoding: Send + Sync {
     /// [`EncodingSet::Extended`](crate::EncodingSet::Extended).
     fn encoder<'a>(&self, _values: PageValues<'a>) -> Result<Option<Box<dyn ChunkEncoder + 'a>>> {
         Ok(None)
+    }
+
+    /// The same for texts and bytes of any length.
+    fn text_encoder<'a>(&self, _texts: PageTexts<'a>) -> Result<Option<Box<dyn ChunkEncoder + 'a>>> {
+        Ok(None)
+    }
+
+    /// Who decodes it: the program itself, unless this says otherwise.
+    fn runner(&self) -> Runner {
+        Runner::Native
     }
 
     /// The WebAssembly module that decodes it, if files that use it shall bring one for readers that do not know it.
@@ -113,6 +124,8 @@ pub struct Chunk<'a> {
     pub limits: &'a Limits,
     /// Memory that is kept from chunk to chunk, with anything in it.
     pub scratch: &'a mut Pooled,
+    /// Where it is said which values are null, if they may be.
+    pub(crate) validity: Option<&'a mut Validity>,
 }
 
 impl<'a> Chunk<'a> {
@@ -123,6 +136,20 @@ impl<'a> Chunk<'a> {
             Error::corrupt("bad_chunk", format!("the encoding needs value buffer {index}, a chunk has {have}"))
         })
     }
+
+    /// Says which of the wanted values are null: `false` for each that is. Most encodings have no need to, since pages store
+    /// nulls beside the values; a value is null if either says so.
+    pub fn set_valid(&mut self, valid: impl ExactSizeIterator<Item = bool>) -> Result<()> {
+        let wanted = self.wanted.iter().map(Range::len).sum::<usize>();
+        if valid.len() != wanted {
+            return Err(Error::corrupt("bad_chunk", format!("{wanted} values, and {} may be null", valid.len())));
+        }
+        match &mut self.validity {
+            Some(validity) => validity.append(valid),
+            None => return Err(Error::corrupt("wrong_encoding", "nulls inside of values that cannot be null here")),
+        }
+        Ok(())
+    }
 }
 
 /// Values in the chunks of a mini-block page.
@@ -130,6 +157,11 @@ pub trait InChunks {
     /// Value buffers of a chunk.
     fn buffers(&self) -> u64 {
         1
+    }
+
+    /// Whether it takes as many value buffers as a page says instead.
+    fn any_buffers(&self) -> bool {
+        false
     }
 
     /// Bytes of a value whose runs can be had as runs.

@@ -27,6 +27,29 @@ pub trait EmbeddedDecoders: Send + Sync {
     fn load(&self, name: &str, sha256: &str, module: Bytes) -> Result<Arc<dyn ValueEncoding>>;
 }
 
+/// Who decodes an encoding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Runner {
+    /// The program itself.
+    Native,
+    /// A plugin of this SHA-256.
+    Plugin {
+        /// In hexadecimal digits.
+        sha256: String,
+    },
+    /// Nobody: the plugin of this SHA-256 that the file brings was not allowed to run.
+    Refused {
+        /// In hexadecimal digits, as the file says.
+        sha256: String,
+    },
+    /// Nobody: the plugin of this SHA-256 that the file brings cannot be used.
+    Unusable {
+        /// In hexadecimal digits, as the file says.
+        sha256: String,
+    },
+}
+
 /// Bytes of a module that are read at most.
 const MOST_BYTES: u64 = 8 << 20;
 
@@ -47,6 +70,7 @@ pub(crate) async fn with_embedded(
     let mut registry = Registry::clone(&registry);
     for (name, value) in brought {
         let (number, sha256) = value.split_once(' ').unwrap_or((value, ""));
+        let sha256 = if is_sha256(sha256) { sha256 } else { "unknown" };
         let buffer = number.parse::<usize>().ok().and_then(|n| container.global_buffers().get(n).copied());
         let decoders = registry.embedded.clone().filter(|decoders| decoders.allows(sha256));
         let unusable = |how| Arc::new(Unusable { name: name.to_owned(), sha256: sha256.to_owned(), how });
@@ -69,6 +93,10 @@ pub(crate) async fn with_embedded(
     Ok(Arc::new(registry))
 }
 
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// A decoder that is there, but is not run.
 struct Unusable {
     name: String,
@@ -80,6 +108,11 @@ struct Unusable {
 impl ValueEncoding for Unusable {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn runner(&self) -> Runner {
+        let sha256 = self.sha256.clone();
+        if self.how.is_some() { Runner::Unusable { sha256 } } else { Runner::Refused { sha256 } }
     }
 
     fn parse(&self, _: Bytes, _: &Encodings<'_>) -> Result<Arc<dyn Compression>> {

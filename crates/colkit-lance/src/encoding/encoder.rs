@@ -1,5 +1,6 @@
 //! What it takes to write a compression: values of a page in, the value buffers of chunks out.
 
+use crate::write::Variable;
 use arrow::datatypes::DataType;
 use bytes::Bytes;
 use colkit_core::Result;
@@ -26,6 +27,31 @@ impl<'a> PageValues<'a> {
     pub fn get(&self, values: Range<usize>) -> &'a [u8] {
         let bytes = values.start.saturating_mul(self.width)..values.end.saturating_mul(self.width);
         self.bytes.get(bytes).unwrap_or_default()
+    }
+}
+
+/// The values of a page that are texts or bytes of any length. Nulls are empty.
+#[derive(Clone, Copy)]
+pub struct PageTexts<'a> {
+    /// What they are.
+    pub data_type: &'a DataType,
+    pub(crate) texts: &'a Variable,
+}
+
+impl<'a> PageTexts<'a> {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// The bytes of these values, one after another.
+    pub fn get(&self, values: Range<usize>) -> &'a [u8] {
+        self.texts.bytes(values)
+    }
+
+    /// Where each of these values ends in [`PageTexts::get`]; 0 comes first.
+    pub fn ends(&self, values: Range<usize>) -> impl Iterator<Item = usize> + 'a {
+        self.texts.ends(values)
     }
 }
 

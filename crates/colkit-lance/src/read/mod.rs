@@ -10,6 +10,7 @@ pub(crate) use lane::{Pieces, has_blob};
 
 use crate::container::{ColumnMetadata, Container, Version};
 use crate::coroutine::{BoxFuture, Io};
+use crate::describe;
 use crate::encoding::Registry;
 use crate::extensions::{self, Statistics, Zones};
 use crate::rows::Rows;
@@ -186,8 +187,14 @@ impl LanceFile {
             let expected = rows.len();
             let name = node.field.name().clone();
             let array = match file.container.version() {
-                Version::V2_0 => lists::read(file, io, node, rows).await,
-                Version::V2_1 | Version::V2_2 | Version::V2_3 => shaped::read(file, io, node, rows, encoded).await,
+                Version::V2_0 => lists::read(file.clone(), io.clone(), node, rows).await,
+                Version::V2_1 | Version::V2_2 | Version::V2_3 => {
+                    shaped::read(file.clone(), io.clone(), node, rows, encoded).await
+                }
+            };
+            let array = match array {
+                Err(e) if e.code() == "plugin_refused" => Err(with_columns(e, &file, &io).await),
+                other => other,
             };
             let array = array.map_err(|e| e.part(format!("field {name:?}")))?;
             if array.len() as u64 != expected {
@@ -198,6 +205,22 @@ impl LanceFile {
             }
             Ok(array)
         })
+    }
+}
+
+/// The error that a plugin may not run, with the columns that need it.
+async fn with_columns(e: Error, file: &Arc<LanceFile>, io: &Io) -> Error {
+    let Some(columns) = describe::refused_columns(file, io).await else { return e };
+    let mut all = Error::new(e.class(), e.code(), format!("{}; columns that need it: {columns}", e.message()));
+    if let Some(hint) = e.advice() {
+        all = all.hint(hint.clone());
+    }
+    if let Some(offset) = e.offset() {
+        all = all.at(offset);
+    }
+    match e.part_name() {
+        Some(part) => all.part(part),
+        None => all,
     }
 }
 

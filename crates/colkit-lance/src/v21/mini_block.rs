@@ -20,8 +20,8 @@ use super::search::Chunks;
 use crate::bytes_at::size;
 use crate::coroutine::{Io, coroutine};
 use crate::encoding::{
-    Compression, Decoded, Form, Page, PageBytes, PageContext, PageSummary, Target, buffer_at, collector, part_of,
-    run_collector,
+    Compression, Decoded, Form, Page, PageBytes, PageContext, PageSummary, Target, Validity, buffer_at, collector,
+    part_of, run_collector,
 };
 use crate::nulls::with_nulls;
 use crate::packed::split_records;
@@ -61,7 +61,8 @@ impl MiniBlock {
         let values =
             layout.value_compression.ok_or_else(|| Error::corrupt("bad_encoding", "a page lacks its values"))?;
         let values = context.compression(&values)?;
-        let needed = in_chunks(values.as_ref())?.buffers();
+        let decoder = in_chunks(values.as_ref())?;
+        let needed = if decoder.any_buffers() { layout.num_buffers } else { decoder.buffers() };
         if layout.num_buffers != needed || layout.num_buffers > MOST_BUFFERS {
             return Err(Error::corrupt(
                 "bad_encoding",
@@ -178,6 +179,7 @@ impl MiniBlock {
                 def: self.def.is_some().then(Vec::new),
                 entries: 0,
             },
+            validity: Validity::default(),
             unpacked: Pooled::default(),
         };
         for (run, bytes) in runs.iter().zip(&fetched) {
@@ -187,8 +189,9 @@ impl MiniBlock {
                 decoded.run(run, bytes)?;
             }
         }
-        let Decoding { values, levels, .. } = decoded;
+        let Decoding { values, levels, validity, .. } = decoded;
         let (nulls, layers) = self.layers.unravel(levels, &target.around)?;
+        let nulls = validity.finish(values.len(), nulls, target.field.is_nullable())?;
         Ok(Decoded::Shaped { values: self.finish(values, nulls, target)?, layers })
     }
 

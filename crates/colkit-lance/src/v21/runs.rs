@@ -8,12 +8,12 @@ use super::layers::{Layers, Levels};
 use super::mini_block::MiniBlock;
 use super::search::Chunks;
 use crate::bytes_at::{size, slice_at, u16_at, u32_at};
-use crate::encoding::{Chunk, InChunks, Output};
+use crate::encoding::{Chunk, InChunks, Output, Validity};
 use crate::rows::Rows;
 use crate::values::Values;
 use bytes::Bytes;
 use colkit_core::pool::Pooled;
-use colkit_core::{Error, Result};
+use colkit_core::{Error, Limits, Result};
 use std::iter::Peekable;
 use std::ops::Range;
 
@@ -54,6 +54,8 @@ pub(super) struct Decoding<'a> {
     pub decoder: &'a dyn InChunks,
     pub values: Values,
     pub levels: Levels,
+    /// What the decoder says about nulls.
+    pub validity: Validity,
     /// Memory that is kept from chunk to chunk.
     pub unpacked: Pooled,
 }
@@ -110,8 +112,11 @@ impl<'a> Decoding<'a> {
             return Err(Error::corrupt("bad_chunk", format!("{wanted:?} of {count} values")));
         }
         let (limits, scratch) = (&self.page.context.limits, &mut self.unpacked);
-        let chunk = Chunk { buffers: &parts.values, count, wanted, limits, scratch };
-        self.decoder.append(chunk, Output(&mut self.values))
+        self.validity.begin(self.values.len());
+        let validity = Some(&mut self.validity);
+        let chunk = Chunk { buffers: &parts.values, count, wanted, limits, scratch, validity };
+        self.decoder.append(chunk, Output(&mut self.values))?;
+        Limits::check_memory("the values of one batch", self.values.bytes(), limits.memory)
     }
 
     /// Without lists a row is a value.

@@ -2,9 +2,9 @@
 
 use super::TopLevelColumn;
 use super::codec::Codec;
-use super::values::Fixed;
+use super::values::{Fixed, Variable};
 use crate::container::messages::{Any, Location, Page};
-use crate::encoding::{ChunkEncoder, CompressiveEncoding, EmbeddedModule, PageValues, ValueEncodings};
+use crate::encoding::{ChunkEncoder, CompressiveEncoding, EmbeddedModule, PageTexts, PageValues, ValueEncodings};
 use crate::v21::messages::{Layout, PageLayout};
 use arrow::datatypes::DataType;
 use colkit_core::Result;
@@ -34,6 +34,21 @@ pub(super) fn codecs<'a>(
     Ok(codecs)
 }
 
+/// The same for texts.
+pub(super) fn text_codecs<'a>(
+    encodings: &'a ValueEncodings,
+    texts: &'a Variable,
+    data_type: &'a DataType,
+) -> Result<Vec<Box<dyn Codec + 'a>>> {
+    let mut codecs: Vec<Box<dyn Codec + 'a>> = Vec::new();
+    for (name, encoding) in encodings.extended() {
+        if let Some(encoder) = encoding.text_encoder(PageTexts { data_type, texts })? {
+            codecs.push(Box::new(Extended { name, encoder }));
+        }
+    }
+    Ok(codecs)
+}
+
 /// The decoders of the encodings beyond Lance's that pages of these columns use, by name.
 pub(super) fn modules(
     encodings: Option<&ValueEncodings>,
@@ -41,7 +56,7 @@ pub(super) fn modules(
 ) -> BTreeMap<String, EmbeddedModule> {
     let Some(encodings) = encodings else { return BTreeMap::new() };
     let pages = columns.iter().flat_map(|c| c.pages.iter().flatten());
-    let names: BTreeSet<String> = pages.filter_map(|page| name_in(page)).collect();
+    let names: BTreeSet<String> = pages.filter_map(name_in).collect();
     let module = |name: String| encodings.named(&name)?.module().map(|module| (name, module));
     names.into_iter().filter_map(module).collect()
 }

@@ -44,6 +44,7 @@ use hints::Hints;
 pub use options::{EncodingSet, LanceWriteOptions, Prefer};
 use prost::Message;
 use std::sync::Arc;
+pub(crate) use values::Variable;
 use zones::{ZONE_ROWS, ZoneMap};
 
 /// A page is at least worth this much, however little memory there is.

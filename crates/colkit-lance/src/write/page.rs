@@ -296,6 +296,9 @@ impl<'a> PageEncoder<'a> {
         for packer in self.packers {
             codecs.push(Box::new(General { inner: Texts(texts), packer }));
         }
+        if let Some(known) = self.extended.filter(|_| self.choice.hints.compression.is_none()) {
+            codecs.append(&mut extended::text_codecs(known, texts, self.page.values.data_type())?);
+        }
         let Found { mut codec, mut cost, .. } = cheapest(codecs, texts.len(), &self.choice)?;
         if !self.choice.forces_general()
             && let Some(symbols) = self.symbols(texts)

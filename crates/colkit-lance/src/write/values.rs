@@ -37,7 +37,7 @@ pub(super) struct Fixed {
 }
 
 /// Values of any length.
-pub(super) struct Variable {
+pub(crate) struct Variable {
     /// One more than there are values; the first is 0.
     pub offsets: Vec<usize>,
     pub data: Vec<u8>,

@@ -41,6 +41,9 @@ class TextOptions(LimitOptions, total=False):
     pad_short_rows: bool
     rename_duplicates: bool
     no_checksums: bool
+    plugin: Path | Sequence[Path]
+    allow_embedded_plugins: bool
+    allow_plugin: str | Sequence[str]
 
 
 class DatasetOptions(TypedDict, total=False):
@@ -181,8 +184,8 @@ def _texts(name: str, value: Any) -> Iterable[str]:
         return [os.fspath(value)]
     if name in ("columns", "key"):
         return [",".join(_quoted(column) for column in value)]
-    if name == "at":
-        return [str(version) for version in value]
+    if name in ("at", "plugin", "allow_plugin"):
+        return [str(each) for each in value]
     return [",".join(map(str, value))]
 
 

@@ -77,6 +77,10 @@ impl InChunks for FixedSizeList {
         u64::from(self.has_validity) + self.inner.in_chunks().map_or(1, InChunks::buffers)
     }
 
+    fn any_buffers(&self) -> bool {
+        self.inner.in_chunks().is_some_and(InChunks::any_buffers)
+    }
+
     fn append(&self, chunk: Chunk<'_>, out: Output<'_>) -> Result<()> {
         let Values::Lists { valid, items, count: rows, .. } = out.0 else { return Err(mismatch()) };
         let scaled = |r: &Range<usize>| match (r.start.checked_mul(self.dimension), r.end.checked_mul(self.dimension)) {
@@ -93,6 +97,7 @@ impl InChunks for FixedSizeList {
             wanted: &item_ranges,
             limits: chunk.limits,
             scratch: chunk.scratch,
+            validity: None,
         };
         in_chunks(self.inner.as_ref())?.append(inside, Output(items))?;
         *rows += chunk.wanted.iter().map(Range::len).sum::<usize>();

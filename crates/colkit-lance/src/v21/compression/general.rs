@@ -83,6 +83,10 @@ impl InChunks for General {
         self.inner.in_chunks().map_or(1, InChunks::buffers)
     }
 
+    fn any_buffers(&self) -> bool {
+        self.inner.in_chunks().is_some_and(InChunks::any_buffers)
+    }
+
     fn run_width(&self) -> Option<usize> {
         self.inner.in_chunks()?.run_width()
     }
@@ -96,7 +100,7 @@ impl InChunks for General {
         {
             return Ok(());
         }
-        let Chunk { buffers, count, wanted, limits, scratch } = chunk;
+        let Chunk { buffers, count, wanted, limits, scratch, validity } = chunk;
         let mut kept = std::mem::take(scratch);
         kept.clear();
         // So much can be had from the pool; less must be filled with zeros first.
@@ -104,7 +108,7 @@ impl InChunks for General {
         self.scheme.append(packed, limits, &mut kept)?;
         let mut inside: Vec<&[u8]> = vec![kept.as_slice()];
         inside.extend(buffers.iter().skip(1));
-        let chunk = Chunk { buffers: &inside, count, wanted, limits, scratch: &mut *scratch };
+        let chunk = Chunk { buffers: &inside, count, wanted, limits, scratch: &mut *scratch, validity };
         in_chunks(self.inner.as_ref())?.append(chunk, out)?;
         *scratch = kept;
         Ok(())
