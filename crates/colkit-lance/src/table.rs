@@ -3,6 +3,7 @@
 use crate::container::Container;
 use crate::coroutine::{BoxFuture, join_all};
 use crate::describe::{self, ColumnSummary};
+use crate::extensions;
 use crate::read::{LanceFile, Pieces, has_blob};
 use crate::schema::{Fields, Node};
 use crate::splits;
@@ -94,9 +95,11 @@ impl Table for LanceTable {
 
     fn properties(&self) -> Vec<(&'static str, String)> {
         let version = self.file.container.version();
+        let plugins = self.file.fields.own.keys().any(|key| key.starts_with(extensions::PLUGIN));
+        let but = if plugins { ", without the columns that need plugins" } else { "" };
         vec![
             ("version", version.to_string()),
-            ("read by", version.readers().to_owned()),
+            ("read by", format!("{}{but}", version.readers())),
             ("physical columns", self.file.container.column_count().to_string()),
             ("global buffers", self.file.container.global_buffers().len().to_string()),
         ]

@@ -4,6 +4,7 @@
 //! memory is kept too, unless it has grown large.
 
 use crate::abi::{Answer, NoAnswer, OwnedAnswer, Request};
+use crate::effort;
 use crate::module::bad;
 use colkit_core::{Error, Limits, Result, Setting};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -110,6 +111,7 @@ type Call = TypedFunc<(u32, u32), u32>;
 
 impl Compiled {
     pub fn new(bytes: &[u8], label: String) -> Result<Self> {
+        effort::check(bytes)?;
         let module = Module::new(engine()?, bytes).map_err(|e| bad(format!("the module cannot be compiled: {e:#}")))?;
         Ok(Compiled { module, label, idle: Mutex::new(Vec::new()) })
     }

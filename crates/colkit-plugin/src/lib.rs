@@ -10,6 +10,7 @@
 
 mod abi;
 mod check;
+mod effort;
 mod encode;
 mod encoding;
 mod find;

@@ -16,12 +16,6 @@ pub(crate) const MOST_BYTES: usize = 4 << 20;
 /// Functions of a module.
 const MOST_FUNCTIONS: u64 = 10_000;
 
-/// Local variables of all functions: a few bytes of a module declare thousands.
-const MOST_LOCALS: u64 = 200_000;
-
-/// Bytes of one function: compiling takes more than twice as long for twice as many.
-const MOST_FUNCTION_BYTES: u64 = 128 << 10;
-
 /// What the sections say.
 #[derive(Debug)]
 pub(crate) struct Sections<'a> {
@@ -66,7 +60,6 @@ pub(crate) fn sections(bytes: &[u8]) -> Result<Sections<'_>> {
             3 if number(content)?.0 > MOST_FUNCTIONS => {
                 return Err(bad(format!("{} functions; {MOST_FUNCTIONS} are allowed", number(content)?.0)));
             }
-            10 => functions(content)?,
             8 => return Err(bad("the module has a start function").hint("a plugin runs only when it is called")),
             _ => {}
         }
@@ -74,40 +67,6 @@ pub(crate) fn sections(bytes: &[u8]) -> Result<Sections<'_>> {
     let lacks =
         || bad(format!("the module has no section {SECTION:?}")).hint("it is no plugin of colkit; see docs/plugins.md");
     Ok(Sections { about: about.ok_or_else(lacks)? })
-}
-
-/// Looks at the sizes of functions.
-fn functions(content: &[u8]) -> Result<()> {
-    let (count, mut rest) = number(content)?;
-    let mut all_locals = 0u64;
-    for _ in 0..count {
-        let (size, after) = number(rest)?;
-        if size > MOST_FUNCTION_BYTES {
-            return Err(bad(format!("a function of {size} bytes; {MOST_FUNCTION_BYTES} are allowed")));
-        }
-        let size = usize::try_from(size).unwrap_or(usize::MAX);
-        let (body, next) =
-            after.split_at_checked(size).ok_or_else(|| bad("a function that goes beyond its section"))?;
-        all_locals = all_locals.saturating_add(locals(body)?);
-        if all_locals > MOST_LOCALS {
-            return Err(bad(format!("more than {MOST_LOCALS} local variables")));
-        }
-        rest = next;
-    }
-    Ok(())
-}
-
-/// How many variables a function declares.
-fn locals(body: &[u8]) -> Result<u64> {
-    let (groups, mut rest) = number(body)?;
-    let mut sum = 0u64;
-    for _ in 0..groups {
-        let (count, after) = number(rest)?;
-        // The type is a byte.
-        rest = after.get(1..).ok_or_else(|| bad("a function that ends among its variables"))?;
-        sum = sum.saturating_add(count);
-    }
-    Ok(sum)
 }
 
 /// A number in LEB128, and what follows it.

@@ -215,7 +215,12 @@ fn modules_that_are_not_even_compiled() {
     assert_refused(b"\0asm\x01\0\0\0\x00\xFF\xFF\xFF\xFF\x0F".to_vec(), "bad_plugin", "beyond the module");
     assert_refused(b"PNG".to_vec(), "bad_plugin", "not a WebAssembly module");
     let body = "(drop (i32.const 7))".repeat(50_000);
-    assert_refused(with(&format!("(func {body})")), "bad_plugin", "a function of 150002 bytes");
+    assert_refused(with(&format!("(func {body})")), "bad_plugin", "a function of 15000");
+    let nested = format!("(func {} {})", "block ".repeat(2000), "end ".repeat(2000));
+    assert_refused(with(&nested), "bad_plugin", "within each other");
+    let branches =
+        format!("(func (param i32) (local {}) {})", "i64 ".repeat(2000), "local.get 0 if nop end ".repeat(2000));
+    assert_refused(with(&branches), "bad_plugin", "would take too long");
     let one = with("(func (export \"colkit_plan\") (param i32 i32) (result i32) (i32.const 0))");
     assert_refused(one, "bad_plugin", "but not the other");
     let mut large = steps();
