@@ -20,7 +20,7 @@ fn fuel_for(bytes: usize) -> u64 {
 }
 
 /// An instance whose memory is larger is not kept.
-const MOST_KEPT: usize = 64 << 20;
+const MOST_KEPT: usize = 16 << 20;
 
 /// Instances that are kept.
 const MOST_INSTANCES: usize = 64;
@@ -150,7 +150,7 @@ impl Compiled {
     /// Lets an instance work. One that failed is not used again.
     fn with<T>(&self, limits: &Limits, work: impl FnOnce(&mut Running) -> Result<T>) -> Result<T> {
         let most = usize::try_from(limits.memory).unwrap_or(usize::MAX);
-        let kept = self.idle().pop();
+        let kept = self.idle().pop().filter(|kept| kept.memory.data_size(&kept.store) <= most);
         let mut running = match kept {
             Some(kept) => kept,
             None => self.start(most).map_err(|e| self.named(e))?,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import hashlib
 import io
 import os
 import pathlib
@@ -63,6 +64,23 @@ class Opening(InFolder):
         f = colkit.open(b"1,2\n", header=False, schema={"c0": "int32", "c1": "string"})
         self.assertEqual(f.schema.items(), [("c0", "int32"), ("c1", "string")])
         self.assertEqual(colkit.open(b"a,b\n", format="lines").columns, ["line"])
+
+    def test_plugins(self) -> None:
+        data = pathlib.Path(__file__).resolve().parents[2] / "colkit-cli/tests/data"
+        with self.assertRaises(colkit.UnsupportedError) as refused:
+            colkit.open(data / "readings.lance")[0]
+        self.assertEqual(refused.exception.code, "plugin_refused")
+        self.assertIn("allow_embedded_plugins=True", refused.exception.hint or "")
+        digest = hashlib.sha256((data / "steps.wasm").read_bytes()).hexdigest()
+        options: list[Any] = [
+            {"plugin": data / "steps.wasm"},
+            {"plugin": [data / "steps.wasm"]},
+            {"allow_embedded_plugins": True},
+            {"allow_plugin": digest},
+            {"allow_plugin": [digest, "0" * 64]},
+        ]
+        for each in options:
+            self.assertEqual(colkit.open(data / "readings.lance", **each)[0], {"n": 1099511627776, "t": "text 0"})
 
     def test_what_is_known_without_reading(self) -> None:
         f = trades("t.lance")
