@@ -20,6 +20,8 @@ mod rows;
 mod salvage;
 mod sql;
 mod stats;
+#[cfg(feature = "view")]
+mod view;
 
 pub use check::{DiffArgs, InspectArgs, SchemaArgs, VerifyArgs};
 pub use convert::{CompressionArg, ConvertArgs, FitArgs, NullsArg, TypesArg};
@@ -42,6 +44,8 @@ pub use rows::{
 pub use salvage::SalvageArgs;
 pub use sql::SqlArgs;
 pub use stats::StatsArgs;
+#[cfg(feature = "view")]
+pub use view::ViewArgs;
 
 const EXIT_CODES: &str = "\
 The format is detected from the content, also of files compressed with gzip, zstd, xz or bzip2.
@@ -134,6 +138,10 @@ names in `backticks`. JSON cannot represent NaN or infinity; both are printed as
     /// Query files of any format with SQL; without a query, start an interactive shell
     #[command(after_help = sql::SQL_HELP)]
     Sql(SqlArgs),
+    /// Explore files in the browser or in the terminal: columns, rows, every byte
+    #[cfg(feature = "view")]
+    #[command(after_help = view::VIEW_HELP)]
+    View(ViewArgs),
     /// Convert one or more files to another format, concatenating their rows
     #[command(after_help = "Examples:
   colkit convert trades.csv trades.cff
@@ -241,6 +249,8 @@ impl Verb {
             Verb::Grep(a) => a.common.script.json,
             Verb::Take(a) => a.common.script.json,
             Verb::Sql(a) => a.script.json,
+            #[cfg(feature = "view")]
+            Verb::View(a) => a.script.json,
             Verb::Convert(a) => a.script.json,
             Verb::Pack(a) => a.script.json,
             Verb::Unpack(a) => a.script.json,
@@ -275,6 +285,8 @@ impl Verb {
             Verb::Grep(a) => Some(a.common.reading.memory),
             Verb::Take(a) => Some(a.common.reading.memory),
             Verb::Sql(a) => Some(a.reading.memory),
+            #[cfg(feature = "view")]
+            Verb::View(a) => Some(a.reading.memory),
             Verb::Convert(a) => Some(a.reading.memory),
             Verb::Pack(a) => Some(a.memory),
             Verb::Unpack(a) => Some(a.memory),

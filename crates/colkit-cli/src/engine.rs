@@ -1,7 +1,8 @@
 //! The query engine in a program of its own.
 //!
-//! The engine is most of what there is to build and to load, and only `sql` needs it. So `colkit` can be built without it (that
-//! is the default); then `colkit sql` hands over to `colkit-sql`, the same program with the engine, which lies beside it.
+//! The engine is most of what there is to build and to load, and only `sql` and the server of `view` need it. So `colkit` can be
+//! built without it (that is the default); then these hand over to `colkit-sql`, the same program with the engine, which lies
+//! beside it. Without that, `view` serves files but no queries.
 
 use crate::args::{Cli, Verb};
 use clap::Parser;
@@ -15,7 +16,12 @@ const PROGRAM: &str = "colkit-sql";
 
 /// Hands over to the program with the engine, if these arguments ask for it and it is there.
 pub fn hand_over(arguments: &[OsString]) -> Option<ExitCode> {
-    let wanted = matches!(Cli::try_parse_from(arguments), Ok(Cli { verb: Verb::Sql(_), .. }));
+    let wanted = match Cli::try_parse_from(arguments) {
+        Ok(Cli { verb: Verb::Sql(_), .. }) => true,
+        #[cfg(feature = "view")]
+        Ok(Cli { verb: Verb::View(args), .. }) => args.serves(),
+        _ => false,
+    };
     let program = beside(&std::env::current_exe().ok().filter(|_| wanted)?)?;
     let mut command = Command::new(program);
     command.args(arguments.iter().skip(1));

@@ -13,7 +13,7 @@
 //! report     prints errors
 //! escape     keeps names and values from controlling the terminal
 //! allocator  enforces --memory
-//! engine     hands `sql` over to the program that has the query engine
+//! engine     hands `sql` and `view` over to the program that has the query engine
 //! ```
 
 mod allocator;
@@ -47,6 +47,9 @@ enum Outcome {
     Success,
     /// Done, but a file is invalid or files differ.
     Failure,
+    /// Ended by Ctrl-C, as it is meant to be.
+    #[cfg(feature = "view")]
+    Interrupted,
 }
 
 /// The command as a process: its arguments, its streams, its exit code.
@@ -92,6 +95,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
     match obey(&cli, &mut io) {
         Ok(Outcome::Success) => ExitCode::SUCCESS,
         Ok(Outcome::Failure) => ExitCode::FAILURE,
+        #[cfg(feature = "view")]
+        Ok(Outcome::Interrupted) => ExitCode::from(130),
         // The reader of our output closed the pipe.
         Err(_) if io.stdout.is_closed() => ExitCode::SUCCESS,
         Err(error) => {
@@ -140,6 +145,8 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Sql(args) => verbs::sql::run(args, io),
         #[cfg(not(feature = "sql"))]
         Verb::Sql(_) => Err(engine::missing()),
+        #[cfg(feature = "view")]
+        Verb::View(args) => verbs::view::run(args, io),
         Verb::Convert(args) => verbs::convert::run(args, io),
         Verb::Pack(args) => verbs::pack::run(args, io),
         Verb::Unpack(args) => verbs::unpack::run(args, io),

@@ -117,6 +117,12 @@ fn text(e: &Error, json: bool, label: &str) -> String {
     format!("{label} {}{hint}\n", sentence(e))
 }
 
+/// The document that `--json` prints for an error.
+#[cfg(feature = "view")]
+pub fn document(e: &Error) -> String {
+    text(e, true, "")
+}
+
 /// The message for when memory is used up, formatted in advance.
 pub fn too_little_memory(memory: u64, json: bool) -> String {
     let error = Error::limit("this", "far more memory", format!("{memory} bytes")).hint(colkit::core::memory::hint());

@@ -54,5 +54,11 @@ mod command {
     mod stores;
     mod terminal;
     mod texts;
+    #[cfg(feature = "view")]
+    mod view;
+    #[cfg(feature = "view")]
+    mod view_html;
+    #[cfg(feature = "view")]
+    mod view_terminal;
     mod wide;
 }

@@ -5,6 +5,7 @@ use crate::source::ColkitSource;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What one scan of a table planned and did.
@@ -14,6 +15,8 @@ pub struct TableRead {
     pub table: String,
     /// How many files.
     pub files: u64,
+    /// Bytes of all of them.
+    pub files_bytes: u64,
     /// Partitions it was read by.
     pub partitions: u64,
     /// Splits that were read.
@@ -58,20 +61,19 @@ fn of_scan(plan: &Arc<dyn ExecutionPlan>) -> Option<TableRead> {
     if !config.file_source().is::<ColkitSource>() {
         return None;
     }
-    let mut files: Vec<String> =
-        config.file_groups.iter().flat_map(|g| g.iter()).map(|f| f.object_meta.location.to_string()).collect();
-    files.sort_unstable();
-    files.dedup();
+    let objects = config.file_groups.iter().flat_map(|g| g.iter()).map(|f| &f.object_meta);
+    let files: BTreeMap<String, u64> = objects.map(|object| (object.location.to_string(), object.size)).collect();
     let metrics = plan.metrics()?;
     let sum = |name: &str| metrics.sum_by_name(name).map_or(0, |v| v.as_usize() as u64);
     let url = config.object_store_url.as_str();
-    let first = files.first().map(|f| match url {
+    let first = files.keys().next().map(|f| match url {
         "file:///" => format!("/{f}"),
         url => format!("{url}{f}"),
     });
     Some(TableRead {
         table: first.unwrap_or_default(),
         files: files.len() as u64,
+        files_bytes: files.values().sum(),
         partitions: config.file_groups.len() as u64,
         splits: sum(names::SPLITS),
         splits_pruned: sum(names::SPLITS_PRUNED),

@@ -3,6 +3,7 @@
 //! ```text
 //! query       one query, in a session of its own
 //! session     sessions that know colkit's formats and stores; file names as tables
+//! given       tables that a session has instead of all files
 //! statements  parses text into statements, within limits
 //! dialect     rewrites statements of other dialects to what DataFusion can plan
 //! plan        plans statements
@@ -39,6 +40,7 @@ mod explain;
 mod files;
 mod files_table;
 mod format;
+mod given;
 mod joins;
 mod json;
 mod lists;
@@ -66,6 +68,7 @@ pub use error::plain;
 pub use explain::{TableRead, explain};
 pub use files::files_of;
 pub use format::ColkitFormat;
+pub use given::GivenTable;
 pub use literals::approximate_numbers;
 pub use plan::{Copy, Planned, plan};
 pub use query::query;

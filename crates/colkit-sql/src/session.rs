@@ -4,6 +4,7 @@ use crate::date_diff::DateDiff;
 use crate::dialect::Pivots;
 use crate::error::external;
 use crate::format::{ColkitFormat, ColkitFormatFactory};
+use crate::given::{GivenTable, GivenTables};
 use crate::joins::DistinctMatches;
 use crate::json::{self, Arrows};
 use crate::literals::analyzer_rules;
@@ -95,6 +96,23 @@ impl SessionOptions {
 
     /// Starts a session.
     pub fn start(&self) -> Result<SessionContext> {
+        let context = add_colkit(self.plain()?, self.open_options.clone(), self.open_with.clone());
+        self.complete(context)
+    }
+
+    /// Starts a session with these tables and no others: a query can name no other file. They are opened when a query needs them.
+    pub fn start_with_tables(&self, tables: Vec<GivenTable>) -> Result<SessionContext> {
+        let context = self.complete(self.plain()?)?;
+        let schema = Arc::new(GivenTables { tables, files: self.start()? });
+        let defaults = context.copied_config().options().catalog.clone();
+        let catalog = context.catalog(&defaults.default_catalog);
+        let catalog = catalog.ok_or_else(|| plan_datafusion_err!("the session has no catalog"))?;
+        catalog.register_schema(&defaults.default_schema, schema)?;
+        Ok(context)
+    }
+
+    /// A session that does not know any file.
+    fn plain(&self) -> Result<SessionContext> {
         let mut config = SessionConfig::new()
             .with_information_schema(true)
             .with_target_partitions(partitions(self.open_options.threads(), self.memory))
@@ -131,7 +149,11 @@ impl SessionOptions {
             context.register_udf(function);
         }
         context.register_udf(DateDiff::new().into());
-        let context = add_colkit(context, self.open_options.clone(), self.open_with.clone());
+        Ok(context)
+    }
+
+    /// Adds what has to come last.
+    fn complete(&self, context: SessionContext) -> Result<SessionContext> {
         {
             let state = context.state_ref();
             let mut state = state.write();

@@ -6,6 +6,9 @@ mod json_document;
 mod ndjson;
 mod table;
 
+#[cfg(feature = "view")]
+pub use table::cut;
+
 use crate::args::{FitArgs, PrintArgs, ShapeArg};
 use crate::request::is_stream;
 use crate::{Io, Stream};

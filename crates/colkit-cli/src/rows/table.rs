@@ -144,7 +144,7 @@ fn fit(widest: &[usize], terminal: usize) -> Vec<usize> {
 }
 
 /// `text` cut to `width` columns of the terminal.
-fn cut(text: &str, width: usize) -> String {
+pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }

@@ -236,7 +236,8 @@ fn print_layout(report: &FileReport, out: &mut Stream) -> Result<()> {
     Ok(())
 }
 
-fn kind_name(kind: RegionKind) -> &'static str {
+/// What a region is for, in a word.
+pub fn kind_name(kind: RegionKind) -> &'static str {
     match kind {
         RegionKind::Header => "header",
         RegionKind::Metadata => "metadata",

@@ -29,3 +29,5 @@ pub mod tour;
 pub mod unpack;
 pub mod verify;
 pub mod versions;
+#[cfg(feature = "view")]
+pub mod view;

@@ -12,6 +12,11 @@ mod session;
 mod shell;
 mod spool;
 
+#[cfg(feature = "view")]
+pub use answer::{plain_batch, plain_schema};
+#[cfg(feature = "view")]
+pub use session::{QueryRuntime, places, query_memory};
+
 use crate::args::SqlArgs;
 use crate::human::plural;
 use crate::request::is_stream;

@@ -41,7 +41,7 @@ pub struct QueryRuntime {
 }
 
 impl QueryRuntime {
-    fn start(threads: usize) -> Result<Self> {
+    pub fn start(threads: usize) -> Result<Self> {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let runtime = builder.worker_threads(threads).thread_stack_size(STACK_BYTES).enable_all().build()?;
         Ok(QueryRuntime { handle: runtime.handle().clone(), runtime: Some(runtime) })
@@ -50,6 +50,15 @@ impl QueryRuntime {
     /// Waits for something.
     pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
         self.handle.block_on(work)
+    }
+
+    /// Lets something run.
+    #[cfg(feature = "view")]
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> tokio::task::JoinHandle<T> {
+        self.handle.spawn(work)
     }
 }
 
@@ -68,7 +77,7 @@ fn check_spill_folder(folder: &Path) -> Result<()> {
 }
 
 /// Memory for sorts, joins and aggregations. The rest is for reading and writing, of which little memory leaves them less.
-fn query_memory(memory: u64) -> u64 {
+pub fn query_memory(memory: u64) -> u64 {
     if memory <= 128 << 20 { memory / 2 } else { memory - memory / 4 }
 }
 
@@ -168,7 +177,7 @@ pub fn file_name(name: &str) -> colkit_sql::datafusion::common::TableReference {
 }
 
 /// Where files were and are. Stores know no `..`, so paths are made plain.
-fn places(moved: &[(String, String)]) -> Vec<(String, String)> {
+pub fn places(moved: &[(String, String)]) -> Vec<(String, String)> {
     let plain = |path: &String| std::fs::canonicalize(path).map_or(path.clone(), |p| p.display().to_string());
     moved.iter().map(|(old, new)| (old.clone(), plain(new))).collect()
 }
