@@ -1,5 +1,5 @@
 /** Keyboard shortcuts, and the dialog that lists them. */
-import { button, h } from "./dom";
+import { h, iconButton } from "./dom";
 
 export interface Shortcut {
   key: string;
@@ -42,9 +42,8 @@ export function showShortcuts(shortcuts: Shortcut[]): void {
   const dialog = h(
     "dialog",
     { "aria-labelledby": "keys-title" },
-    h("h2", { id: "keys-title" }, "Keyboard"),
+    h("div", { class: "dialog-head" }, h("h2", { id: "keys-title" }, "Keyboard"), iconButton("close", "Close", () => dialog.close())),
     h("dl", { class: "keys" }, ...lines.map(([key, does]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)))),
-    button("Close", () => dialog.close(), { class: "primary" }),
   );
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

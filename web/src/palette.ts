@@ -16,7 +16,7 @@ export function onThemeChange(act: () => void): void {
 export function columnColour(column: number): string {
   const hue = (245 + column * 137.508) % 360;
   const step = Math.floor(column / 7) % 3;
-  return isDark() ? `oklch(${0.56 - 0.05 * step} 0.09 ${hue})` : `oklch(${0.8 - 0.05 * step} 0.085 ${hue})`;
+  return isDark() ? `oklch(${0.52 - 0.05 * step} 0.075 ${hue})` : `oklch(${0.8 - 0.05 * step} 0.085 ${hue})`;
 }
 
 export type Paint = "header" | "metadata" | "data" | "padding" | "gap";

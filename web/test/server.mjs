@@ -3,9 +3,13 @@ import { execFile } from "node:child_process";
 import { mkdtemp, open, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
-export const COLKIT = process.env.COLKIT ?? "/root/.cache/colkit-target/debug/colkit";
+const repository = join(dirname(fileURLToPath(import.meta.url)), "../..");
+
+/** The command the tests compare with. */
+export const COLKIT = process.env.COLKIT ?? join(process.env.CARGO_TARGET_DIR ?? join(repository, "target"), "debug/colkit");
 
 /** Runs the command and gives its output, whatever its exit code. */
 export function colkit(args) {
@@ -68,7 +72,7 @@ export async function startServer({ page, files = [], sql = false, folder = unde
       const listed = await Promise.all(
         files.map(async (file, i) => ({ name: basename(file), url: `/${token}/files/${i}`, bytes: (await stat(file)).size })),
       );
-      return json(response, { files: listed, sql });
+      return json(response, { files: listed, sql, tables: files.map(stem) });
     }
     if (path.startsWith("files/")) {
       served.requests++;
@@ -81,10 +85,10 @@ export async function startServer({ page, files = [], sql = false, folder = unde
       return response.end(result.stdout);
     }
     if (path === "api/plan") {
-      const result = await colkit(["sql", ...tables(files), "--json", `explain ${await body(request)}`]);
+      const query = String(await body(request));
+      const result = await colkit(["sql", ...tables(files), "--as", "csv", "--explain", query]);
       if (result.code !== 0) return failed(response, result);
-      const listed = await Promise.all(files.map(async (file) => ({ name: stem(file), bytes: 4096, total: (await stat(file)).size })));
-      return json(response, { plan: planText(result.stdout.toString()), tables: listed });
+      return json(response, { plan: result.stderr, ran: true, tables: await bytesPerTable(files, result.stderr) });
     }
     if (path === "mock/upload") {
       const name = join(uploads, `${known.length}-${url.searchParams.get("name")}`);
@@ -114,10 +118,13 @@ function tables(files) {
   return files.flatMap((file) => ["--table", `${stem(file)}=${file}`]);
 }
 
-function planText(text) {
-  try {
-    return JSON.parse(text.split("\n").pop() || text).plan ?? text;
-  } catch {
-    return text;
-  }
+/** What the command says it read of each table. */
+async function bytesPerTable(files, explained) {
+  const read = [...explained.matchAll(/^(\S+), \d+ partition[^]*?read: ([\d,]+) bytes/gm)];
+  return Promise.all(
+    read.map(async ([, path, bytes]) => {
+      const file = files.find((one) => path.includes(stem(one))) ?? files[0];
+      return { name: stem(file), bytes: Number(bytes.replaceAll(",", "")), total: (await stat(file)).size };
+    }),
+  );
 }
