@@ -52,9 +52,16 @@ export class Scroll {
   }
 
   private align(): void {
-    const bar = this.farthest > 0 ? (this.top / this.farthest) * this.barFarthest : 0;
+    const bar = this.farthest > 0 ? this.bar() : 0;
     if (Math.abs(this.scroller.scrollTop - bar) >= 1) this.scroller.scrollTop = bar;
     this.last = this.scroller.scrollTop;
+  }
+
+  /** Where the bar belongs: at an end only if the list is there, else with room to scroll on. */
+  private bar(): number {
+    const share = (this.top / this.farthest) * this.barFarthest;
+    if (this.whole <= HIGHEST || this.top <= 0 || this.top >= this.farthest) return share;
+    return Math.max(this.page, Math.min(this.barFarthest - this.page, share));
   }
 
   private onScroll(): void {
