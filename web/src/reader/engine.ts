@@ -1,0 +1,166 @@
+/** Files and jobs over an instance of the module. It runs in the worker, and as it is in tests. */
+import type { Inspection, OpenOptions, Options, Problem, Range, Source, Traffic } from "./contract";
+import { ReaderError } from "./contract";
+import { FileBytes } from "./bytes";
+import { content } from "./content";
+import { Instance, Trap } from "./instance";
+import { problem } from "./problems";
+import { Counter } from "./traffic";
+
+/** Files of a job are so far apart: `Host::APART` in the library. */
+const APART = 2 ** 41;
+
+/** Texts that are longer are opened by their start, unless they are asked for whole: on a disk, and on a server. */
+const LONG_TEXT = 32 << 20;
+const LONG_REMOTE_TEXT = 4 << 20;
+/** How much of them that is. */
+const START = 2 << 20;
+
+/** After so many milliseconds of work others get their turn: an abort, for example. */
+const TURN = 40;
+
+/** What the module is asked about a file. */
+export interface Request {
+  op: string;
+  [member: string]: unknown;
+}
+
+/** What the module answered. */
+export interface Reply {
+  bytes: Uint8Array;
+  /** What was written of a file. */
+  parts: Uint8Array[];
+  traffic: Traffic;
+}
+
+interface OpenFile {
+  id: number;
+  name: string;
+  bytes: FileBytes;
+  start: number | undefined;
+  /** The instance that knows it. */
+  instance: Instance | undefined;
+}
+
+export class Engine {
+  private instance: Instance;
+  private readonly files = new Map<number, OpenFile>();
+  private opened = 0;
+
+  constructor(private readonly module: WebAssembly.Module) {
+    this.instance = new Instance(module);
+  }
+
+  async open(source: Source, options: OpenOptions = {}): Promise<{ file: number; inspection: Inspection; opening: Traffic }> {
+    const counter = new Counter();
+    const named = (error: unknown): never => {
+      throw error instanceof ReaderError && !(error instanceof Trap) ? withFile(error, source.name) : error;
+    };
+    const stored = await FileBytes.of(source, counter, options.signal).catch(named);
+    const found = await content(source, stored, counter, options).catch(named);
+    const { bytes, name, isCut } = found;
+    const long = bytes.isRemote ? LONG_REMOTE_TEXT : LONG_TEXT;
+    const start = isCut ? bytes.size - 1 : !options.whole && bytes.size > long ? START : undefined;
+    const file: OpenFile = { id: ++this.opened, name, bytes, start, instance: undefined };
+    const inspection = await this.reopen(file, counter, options).catch(named);
+    this.files.set(file.id, file);
+    if (found.compression) {
+      inspection.properties.compression = `${found.compression}, ${bytes.size} bytes of text`;
+      if (inspection.sample && isCut) inspection.bytes = stored.size;
+    }
+    return { file: file.id, inspection, opening: counter.traffic };
+  }
+
+  private async reopen(file: OpenFile, counter: Counter, options: Options): Promise<Inspection> {
+    const { id, name, bytes, start } = file;
+    const request = { op: "open", file: id, name, size: bytes.size, ...(start === undefined ? {} : { start }) };
+    const instance = this.current();
+    const { done } = await this.run(instance, request, [file], counter, options);
+    file.instance = instance;
+    return JSON.parse(new TextDecoder().decode(done)) as Inspection;
+  }
+
+  /** The instance, or a new one in its place. */
+  private current(): Instance {
+    if (this.instance.lost) this.instance = new Instance(this.module);
+    return this.instance;
+  }
+
+  private find(id: number): OpenFile {
+    const file = this.files.get(id);
+    if (!file) throw problem("internal", "internal_error", "the file was closed");
+    return file;
+  }
+
+  /** Asks the module about a file, and perhaps another one. */
+  async ask(id: number, request: Request, options: Options = {}, other?: number): Promise<Reply> {
+    const counter = new Counter();
+    const files = [this.find(id), ...(other === undefined ? [] : [this.find(other)])];
+    for (const file of files) {
+      // Lost with an instance.
+      if (file.instance !== this.current()) await this.reopen(file, new Counter(), options);
+    }
+    const asked = { ...request, file: id, ...(other === undefined ? {} : { other }) };
+    const { done, parts } = await this.run(this.current(), asked, files, counter, options);
+    return { bytes: done, parts, traffic: counter.traffic };
+  }
+
+  /** Bytes of a file as they are. */
+  async bytes(id: number, range: Range, options: Options = {}): Promise<Reply> {
+    const counter = new Counter();
+    const file = this.find(id);
+    const end = Math.min(range.end, file.bytes.size);
+    const inside = { start: Math.min(range.start, end), end };
+    const [bytes] = await file.bytes.read([inside], counter, options.signal);
+    return { bytes: bytes!.slice(), parts: [], traffic: counter.traffic };
+  }
+
+  close(id: number): void {
+    this.files.get(id)?.instance?.close(id);
+    this.files.delete(id);
+  }
+
+  /** Steps a job to its end, bringing what it needs of these files. */
+  private async run(instance: Instance, request: object, files: OpenFile[], counter: Counter, options: Options) {
+    const { signal, progress } = options;
+    signal?.throwIfAborted();
+    const job = instance.start(request);
+    const parts: Uint8Array[] = [];
+    let answers: Uint8Array[] = [];
+    let turn = Date.now();
+    try {
+      for (;;) {
+        const stepped = instance.step(job, answers, parts);
+        if ("done" in stepped) return { done: stepped.done, parts };
+        progress?.(instance.progress(job));
+        answers = await this.answered(stepped.needs, files, counter, signal);
+        if (Date.now() - turn > TURN) {
+          await new Promise((resolve) => setTimeout(resolve));
+          turn = Date.now();
+        }
+        signal?.throwIfAborted();
+      }
+    } finally {
+      instance.end(job);
+    }
+  }
+
+  private async answered(needs: Range[], files: OpenFile[], counter: Counter, signal?: AbortSignal) {
+    const answers: Uint8Array[] = new Array(needs.length);
+    await Promise.all(
+      files.map(async (file, number) => {
+        const mine = needs.map((_, i) => i).filter((i) => Math.floor(needs[i]!.start / APART) === number);
+        const base = number * APART;
+        const ranges = mine.map((i) => ({ start: needs[i]!.start - base, end: needs[i]!.end - base }));
+        const got = await file.bytes.read(ranges, counter, signal);
+        mine.forEach((i, at) => (answers[i] = got[at]!));
+      }),
+    );
+    return answers;
+  }
+}
+
+function withFile(error: ReaderError, file: string): ReaderError {
+  const found: Problem = { ...error.problem };
+  return new ReaderError({ file, ...found });
+}
