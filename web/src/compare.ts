@@ -2,7 +2,7 @@
 import { button, fill, h } from "./dom";
 import { bytes, count, plural } from "./format";
 import { sentence } from "./problem";
-import type { CellDifference, Difference, Inspection } from "./reader/contract";
+import { ReaderError, type CellDifference, type Difference, type Inspection } from "./reader/contract";
 import type { Session } from "./session";
 import type { Links, View } from "./view";
 import { Work } from "./work";
@@ -47,9 +47,16 @@ export class CompareView implements View {
     const other = this.others[Number(this.choice.value)];
     if (!other) return;
     fill(this.result);
+    if (this.session.reader.inspection.sample) {
+      const whole = button("Read the whole file", () => void this.session.reopen(true));
+      fill(this.result, h("p", {}, "Only the start of this file was read. Read it whole to compare it."), h("div", { class: "buttons" }, whole));
+      return;
+    }
     const key = this.key.value.split(",").map((name) => name.trim()).filter(Boolean);
     const difference = await this.work.run(`Comparing with ${other.name}`, async (options) => {
       await other.open();
+      if (other.state === "open" && other.reader.inspection.sample) await other.reopen(true);
+      if (other.problem) throw new ReaderError(other.problem);
       return this.session.ask(`Comparing with ${other.name}`, this.session.reader.diff(other.reader, key.length > 0 ? { key } : {}, options));
     });
     if (difference) fill(this.result, ...this.draw(difference, this.session.reader.inspection, other.reader.inspection));

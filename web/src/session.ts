@@ -1,7 +1,7 @@
 /** One open file, and what was read of it. */
 import { open } from "explorer:reader";
 import { isAbort, problemOf } from "./problem";
-import type { Answer, Inspection, Problem, Range, Reader, Source, Traffic } from "./reader/contract";
+import type { Answer, Inspection, Problem, Reader, Source, Traffic } from "./reader/contract";
 
 /** The last answer: what was asked, and what it cost. */
 export interface LastRead {
@@ -11,7 +11,7 @@ export interface LastRead {
 
 /** Events: `changed` when the state changes, `progress` while it opens, `read` when bytes were read. */
 export class Session extends EventTarget {
-  state: "waiting" | "opening" | "open" | "failed" = "waiting";
+  state: "waiting" | "opening" | "open" | "failed" | "closed" = "waiting";
   problem?: Problem;
   last?: LastRead;
   /** How much of the opening is done. */
@@ -96,14 +96,10 @@ export class Session extends EventTarget {
   }
 
   close(): void {
+    this.state = "closed";
     this.opened?.close();
     this.opened = undefined;
     this.laidOut = undefined;
     this.last = undefined;
   }
-}
-
-/** How many bytes of `ranges` there are: what was read twice counts once. */
-export function covered(ranges: Range[]): number {
-  return ranges.reduce((sum, range) => sum + range.end - range.start, 0);
 }

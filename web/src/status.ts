@@ -1,16 +1,19 @@
 /** The line at the bottom: what the last answer read. */
 import { button, fill, h } from "./dom";
 import { bytes, percent, plural } from "./format";
-import { covered, type Session } from "./session";
+import type { Traffic } from "./reader/contract";
+import type { Session } from "./session";
 
-/** `This answer read 1.2 % of the file: 4 requests, 12.3 KiB` */
-export function answerText(session: Session): string {
-  const last = session.last;
-  if (!last || session.state !== "open") return "";
-  if (last.traffic.bytes === 0) return `${last.what}: nothing had to be read`;
-  const size = session.reader.inspection.bytes;
-  const share = percent(covered(last.traffic.ranges), size);
-  return `${last.what}: this answer read ${share} of the file, ${plural(last.traffic.requests, "request")}, ${bytes(last.traffic.bytes)}`;
+/** `this answer read 1.2 % of the file, 4 requests, 12.3 KiB` */
+export function cost({ requests, bytes: read, cached }: Traffic, size: number): string {
+  const atHand = cached > 0 ? `${bytes(cached)} were at hand` : "";
+  if (read === 0) return `nothing had to be read${atHand && `, ${atHand}`}`;
+  return `this answer read ${percent(read, size)} of the file, ${plural(requests, "request")}, ${bytes(read)}${atHand && `; ${atHand}`}`;
+}
+
+function answerText(session: Session): string {
+  const { last } = session;
+  return last && session.state === "open" ? `${last.what}: ${cost(last.traffic, session.reader.inspection.bytes)}` : "";
 }
 
 /** Follows the session in front. */

@@ -13,10 +13,11 @@ export const COLKIT = process.env.COLKIT ?? join(process.env.CARGO_TARGET_DIR ??
 
 /** Runs the command and gives its output, whatever its exit code. */
 export function colkit(args) {
-  return new Promise((done) => {
-    execFile(COLKIT, args, { encoding: "buffer", maxBuffer: 1 << 30 }, (error, stdout, stderr) =>
-      done({ code: error ? (error.code ?? 1) : 0, stdout, stderr: stderr.toString() }),
-    );
+  return new Promise((done, fail) => {
+    execFile(COLKIT, args, { encoding: "buffer", maxBuffer: 1 << 30 }, (error, stdout, stderr) => {
+      if (typeof error?.code === "string") fail(new Error(`${COLKIT} cannot be run (${error.code}): build it, or set COLKIT`));
+      else done({ code: error ? (error.code ?? 1) : 0, stdout, stderr: stderr.toString() });
+    });
   });
 }
 
@@ -26,7 +27,7 @@ async function body(request) {
   return Buffer.concat(chunks);
 }
 
-async function sendRange(request, response, path) {
+async function sendRange(request, response, path, served) {
   const { size } = await stat(path);
   const match = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? "");
   const start = match ? Number(match[1]) : 0;
@@ -38,16 +39,17 @@ async function sendRange(request, response, path) {
     ...(match ? { "content-range": `bytes ${start}-${end - 1}/${size}` } : {}),
   });
   if (request.method === "HEAD" || end === start) return response.end();
+  if (served) served.bytes += end - start;
   const file = await open(path);
   file.createReadStream({ start, end: end - 1 }).pipe(response);
 }
 
-/** Serves the page at `page` and `files`. `requests` counts the ranges asked for. */
+/** Serves the page at `page` and `files`. `served` counts the requests for ranges and their bytes. */
 export async function startServer({ page, files = [], sql = false, folder = undefined }) {
   const token = "token-of-the-test";
   const uploads = await mkdtemp(join(tmpdir(), "explorer-"));
   const known = [...files];
-  const served = { requests: 0 };
+  const served = { requests: 0, bytes: 0 };
   const json = (response, value, status = 200) => {
     response.writeHead(status, { "content-type": "application/json" });
     response.end(JSON.stringify(value));
@@ -76,17 +78,18 @@ export async function startServer({ page, files = [], sql = false, folder = unde
     }
     if (path.startsWith("files/")) {
       served.requests++;
-      return sendRange(request, response, known[Number(path.slice(6))]);
+      return sendRange(request, response, known[Number(path.slice(6))], served);
     }
     if (path === "api/sql") {
-      const result = await colkit(["sql", ...tables(files), "--as", "arrow", "--json", String(await body(request))]);
+      const query = String(await body(request));
+      const result = await colkit(["sql", ...tables(files, query), "--as", "arrow", query]);
       if (result.code !== 0) return failed(response, result);
       response.writeHead(200, { "content-type": "application/vnd.apache.arrow.stream" });
       return response.end(result.stdout);
     }
     if (path === "api/plan") {
       const query = String(await body(request));
-      const result = await colkit(["sql", ...tables(files), "--as", "csv", "--explain", query]);
+      const result = await colkit(["sql", ...tables(files, query), "--as", "csv", "--explain", query]);
       if (result.code !== 0) return failed(response, result);
       return json(response, { plan: result.stderr, ran: true, tables: await bytesPerTable(files, result.stderr) });
     }
@@ -114,8 +117,9 @@ function stem(file) {
   return basename(file).replace(/\..*$/, "");
 }
 
-function tables(files) {
-  return files.flatMap((file) => ["--table", `${stem(file)}=${file}`]);
+/** The files that a query names, as its tables. */
+function tables(files, query) {
+  return files.filter((file) => query.includes(stem(file))).flatMap((file) => ["--table", `${stem(file)}=${file}`]);
 }
 
 /** What the command says it read of each table. */

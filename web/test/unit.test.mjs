@@ -86,6 +86,16 @@ test("conditions are completed", async () => {
   assert.deepEqual(labels('sym = "pr'), []);
 });
 
+test("what is wrong in a condition is found", async () => {
+  const { wrongPlace, shortened } = await load("rows/wrong-place.ts");
+  assert.deepEqual(wrongPlace("price >> 3", "expected a number at position 7", 7), { start: 7, end: 8 });
+  assert.deepEqual(wrongPlace("price > ", 'expected a number at the end of "price > "'), { start: 8, end: 9 });
+  assert.deepEqual(wrongPlace("a = 1 and qantity > 3", 'there is no column "qantity"'), { start: 10, end: 17 });
+  assert.deepEqual(wrongPlace("sym > 3", "a column of type Utf8 cannot be compared with 3"), { start: 6, end: 7 });
+  assert.equal(wrongPlace("sym > 3", "something else"), undefined);
+  assert.equal(shortened('expected ")" at the end of "(a"', "(a"), 'expected ")" at the end');
+});
+
 test("the single-file form gives every byte back", async () => {
   const { decode } = await load("embedded.ts");
   const bytes = Uint8Array.from({ length: 4096 }, (_, i) => (i * 7 + (i >> 8)) & 0xff);

@@ -12,6 +12,8 @@ const crates = join(dirname(fileURLToPath(import.meta.url)), "../../crates");
 const FOLDERS = ["colkit-plain/tests/data", "colkit-lance/tests/data/v2_0", "colkit-lance/tests/data/v2_1", "colkit-at1/tests/data"];
 const FILES = /\.(gppcol|cff|colfile|lance|at1|arrow)$/;
 const ROWS = 5;
+/** Files that the page may read although the command does not: a bare zstd frame with padding behind it. */
+const READ_HERE = new Set(["hand_flat_zstd_rawframe.lance"]);
 let site, server, browser, page, values, json;
 
 before(async () => {
@@ -59,17 +61,21 @@ async function seen(path) {
   );
   const summary = await page.locator(".summary").innerText();
   const trouble = await page.locator(".rows .problem-message").allInnerTexts();
-  return { cells, summary, trouble };
+  return { cells, summary, trouble, message: await page.locator(".grid-message").innerText() };
 }
 
 async function compare(path) {
-  const [theirs, ours] = [await expected(path), await seen(path)];
+  const [theirs, ours] = await Promise.all([expected(path), seen(path)]);
   await page.getByRole("button", { name: `Close ${basename(path)}` }).first().click();
   if (theirs.error && !theirs.columns) {
-    assert.ok(ours.error, `${path}: the command refuses it (${theirs.error.message}), the page does not`);
+    assert.ok(READ_HERE.has(basename(path)) || ours.error || ours.trouble.length > 0, `${path}: the command refuses it (${theirs.error.message}), the page does not`);
     return;
   }
   assert.equal(ours.error, undefined, `${path}: the page refuses it`);
+  if (theirs.columns.length === 0) {
+    assert.match(ours.message, /holds no table/, path);
+    return;
+  }
   if (theirs.error) {
     assert.ok(ours.trouble.length > 0, `${path}: the command cannot print it, the page shows it`);
     return;
@@ -98,7 +104,7 @@ for (const folder of FOLDERS) {
       try {
         await compare(join(crates, folder, name));
       } catch (error) {
-        failures.push(error.message.split("\n").slice(0, 4).join(" "));
+        failures.push(`${name}: ${error.message}`.split("\n").slice(0, 4).join(" "));
       }
     }
     t.diagnostic(`${names.length} files`);

@@ -51,7 +51,7 @@ export class Painter {
     if (!look.lit) {
       this.pieces(pieces, line, look.labels);
     } else {
-      context.globalAlpha = 0.4;
+      context.globalAlpha = isDark() ? 0.55 : 0.45;
       this.pieces(pieces, line, look.labels);
       context.globalAlpha = 1;
       this.lit(pieces, line, look.lit, look.labels);

@@ -1,10 +1,11 @@
 /** The byte map of a file with its pane of bytes, legend and what was read. */
 import { button, fill, h } from "../dom";
-import { bytes, count, percent, plural } from "../format";
+import { bytes, count, plural } from "../format";
 import { columnColour, KIND_NAMES, kindColour, type Paint } from "../palette";
 import { problemCard, problemOf } from "../problem";
 import type { Inspection } from "../reader/contract";
-import { covered, type Session } from "../session";
+import type { Session } from "../session";
+import { cost } from "../status";
 import type { View } from "../view";
 import { HexPane } from "./hex";
 import { ByteMap } from "./map";
@@ -118,18 +119,11 @@ export class ByteMapView implements View {
   /** Lights up what the last answer read. */
   private light(): void {
     const last = this.session.last;
-    if (!this.map || !last) return;
-    const { ranges, requests, bytes: amount } = last.traffic;
+    if (!this.map || !last || this.session.state !== "open") return;
+    const { ranges } = last.traffic;
     this.map.lit = this.onlyRead.checked && ranges.length > 0 ? ranges : undefined;
     this.map.redraw();
-    const size = this.session.reader.inspection.bytes;
-    fill(
-      this.read,
-      h("strong", {}, last.what),
-      ranges.length === 0
-        ? ": nothing had to be read"
-        : `: this answer read ${percent(covered(ranges), size)} of the file, ${plural(requests, "request")}, ${bytes(amount)}`,
-    );
+    fill(this.read, h("strong", {}, last.what), `: ${cost(last.traffic, this.session.reader.inspection.bytes)}`);
   }
 
   private hover(inspection: Inspection, at: number | undefined, x: number, y: number): void {

@@ -44,10 +44,10 @@ export class OverviewView implements View {
         "dl",
         { class: "facts main-facts" },
         fact("Format", inspection.format),
-        fact("Rows", count(inspection.rows)),
+        fact(inspection.sample ? "Rows in the part read" : "Rows", count(inspection.rows)),
         fact("Columns", count(inspection.columns.length)),
         fact("Size", bytes(inspection.bytes)),
-        inspection.rows > 0 ? fact("Bytes per row", (inspection.bytes / inspection.rows).toFixed(1)) : fact("Bytes per row", "\u2013"),
+        inspection.rows > 0 ? fact("Bytes per row", ((inspection.sample?.bytes ?? inspection.bytes) / inspection.rows).toFixed(1)) : fact("Bytes per row", "\u2013"),
       ),
       properties.length > 0 ? h("dl", { class: "facts" }, ...properties.slice(0, FEW)) : undefined,
       properties.length > FEW

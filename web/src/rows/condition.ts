@@ -4,6 +4,7 @@ import { sentence } from "../problem";
 import type { Session } from "../session";
 import { afterQuiet } from "../work";
 import { proposals, splitAt, type Proposal } from "./completion";
+import { shortened, wrongPlace } from "./wrong-place";
 
 export class ConditionBox {
   private readonly listId = freshId("proposals");
@@ -65,16 +66,15 @@ export class ConditionBox {
     if (await this.check()) this.apply(this.value);
   }
 
-  /** Shows a message and, if `at` is given, where it applies. */
+  /** Shows a message, and marks what it is about. */
   fail(message: string, at?: number): void {
-    fill(this.error, sentence(message));
+    const text = this.input.value;
+    fill(this.error, sentence(shortened(message, text)));
     this.error.title = message;
     this.input.setAttribute("aria-invalid", "true");
-    if (at === undefined) return;
-    const text = this.input.value;
-    const from = Math.max(0, Math.min(at, text.length));
-    const length = Math.max(1, /^[\w.`"']+/.exec(text.slice(from))?.[0].length ?? 1);
-    fill(this.mark, text.slice(0, from), h("mark", {}, text.slice(from, from + length) || "\u00a0"));
+    const place = wrongPlace(text, message, at);
+    if (!place) return;
+    fill(this.mark, text.slice(0, place.start), h("mark", {}, text.slice(place.start, place.end) || "\u00a0"));
     this.mark.scrollLeft = this.input.scrollLeft;
   }
 

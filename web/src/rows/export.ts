@@ -16,7 +16,7 @@ const FORMATS: [ExportFormat, string][] = [
 
 /** Asks for a format and rows, and saves the columns that are shown. */
 export function exportDialog(session: Session, columns: number[], where: string): void {
-  const { rows, columns: all } = session.reader.inspection;
+  const { rows, columns: all, sample } = session.reader.inspection;
   const work = new Work();
   const result = h("div", { role: "status" });
   const first = h("input", { type: "number", min: 0, max: Math.max(0, rows - 1), value: 0, "aria-label": "First row" });
@@ -29,6 +29,7 @@ export function exportDialog(session: Session, columns: number[], where: string)
     h("fieldset", {}, h("legend", {}, "Rows, by number"), h("label", {}, "from ", first), h("label", {}, " to ", last)),
     h("p", {}, `${columns.length === all.length ? "All" : count(columns.length)} of ${plural(all.length, "column")}, in the order they are shown`, where === "" ? "." : ", rows that meet the condition:"),
     where === "" ? undefined : h("p", {}, h("code", {}, where)),
+    sample && h("p", { class: "hint" }, "Only the rows of the part that was read are saved."),
     h("div", { class: "buttons" }, h("button", { type: "submit", class: "primary" }, "Save"), button("Close", () => dialog.close())),
   );
   const dialog = h("dialog", { "aria-labelledby": "export-title" }, h("h2", { id: "export-title" }, "Save as a file"), form, work.element, result);

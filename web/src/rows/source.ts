@@ -32,10 +32,11 @@ export class FileRows implements RowSource {
   private fetching?: { first: number; last: number; control: AbortController };
   private timer?: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly session: Session) {}
+  readonly total: number;
 
-  get total(): number {
-    return this.session.reader.inspection.rows;
+  constructor(private readonly session: Session) {
+    const { rows, columns } = session.reader.inspection;
+    this.total = columns.length > 0 ? rows : 0;
   }
 
   cell(row: number, column: number): string | undefined {
@@ -48,6 +49,7 @@ export class FileRows implements RowSource {
   }
 
   want(first: number, last: number, columns: number[]): void {
+    if (this.session.state !== "open") return;
     this.wanted = { first: Math.max(0, first), last: Math.min(this.total, last), columns };
     const { fetching } = this;
     if (fetching) {
@@ -169,7 +171,7 @@ export class FoundRows implements RowSource {
   }
 
   want(_first: number, last: number): void {
-    if (last + 20 >= this.total) void this.look();
+    if (this.session.state === "open" && last + 20 >= this.total) void this.look();
   }
 
   async read(first: number, last: number, columns: number[]): Promise<string[][]> {

@@ -131,7 +131,7 @@ export class RowsView implements View {
     const shown = this.table.arrangement.shown().length;
     const columns = shown === all ? plural(all, "column") : `${count(shown)} of ${plural(all, "column")}`;
     if (!(source instanceof FoundRows)) {
-      this.table.grid.say(source.total === 0 ? "This table has no rows." : "");
+      this.table.grid.say(all === 0 ? "This file holds no table, so there are no rows to show." : source.total === 0 ? "This table has no rows." : "");
       fill(this.summary, `${plural(source.total, "row")}, ${columns}`);
       return;
     }

@@ -2,6 +2,7 @@
 import { button, fill, h } from "../dom";
 import { bytes, percent, plural } from "../format";
 import { problemCard, problemOf } from "../problem";
+import { ReaderError } from "../reader/contract";
 import { FileRows } from "../rows/source";
 import { Table } from "../rows/table";
 import { plan, query, type Plan, type Served } from "../served";
@@ -81,7 +82,7 @@ export class SqlView {
       const blob = await query(text, signal);
       const opened = new Session({ kind: "file", name: "result.arrow", file: blob });
       await opened.open();
-      if (opened.problem) throw Object.assign(new Error(opened.problem.message), { problem: opened.problem });
+      if (opened.problem) throw new ReaderError(opened.problem);
       return opened;
     });
     if (!session) return;

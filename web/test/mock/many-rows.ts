@@ -2,7 +2,7 @@
 import type * as c from "../../src/reader/contract";
 
 const ROWS = 50_000_000;
-const nothing: c.Traffic = { requests: 0, bytes: 0, ranges: [] };
+const nothing: c.Traffic = { requests: 0, bytes: 0, cached: 0, ranges: [] };
 const asked = { calls: 0, cells: 0, most: 0 };
 Object.assign(globalThis, { asked });
 

@@ -43,7 +43,7 @@ class MockReader implements c.Reader {
   private traffic(columns: c.ColumnName[] | undefined, also = (_: c.Region): boolean => false): c.Traffic {
     const wanted = new Set(columns ?? this.laidOut.columns.keys());
     const ranges = (this.laidOut.layout?.regions ?? []).filter((r) => also(r) || (r.kind === "data" && wanted.has(r.column ?? -1))).map((r) => r.range);
-    return { requests: ranges.length, bytes: ranges.reduce((sum, r) => sum + r.end - r.start, 0), ranges };
+    return { requests: ranges.length, cached: 0, bytes: ranges.reduce((sum, r) => sum + r.end - r.start, 0), ranges };
   }
 
   private parse(data: ArrayBuffer, columns: c.ColumnName[] | undefined, start: number): c.Rows {
@@ -95,7 +95,7 @@ class MockReader implements c.Reader {
 
   async bytes(range: c.Range): c.Answer<Uint8Array> {
     const value = new Uint8Array(await this.blob.slice(range.start, range.end).arrayBuffer());
-    return { value, traffic: { requests: 1, bytes: value.length, ranges: [range] } };
+    return { value, traffic: { requests: 1, cached: 0, bytes: value.length, ranges: [range] } };
   }
 
   async export(request: { format: c.ExportFormat; columns?: c.ColumnName[]; where?: string; rows?: c.Range }, options?: c.Options): c.Answer<c.Exported> {
