@@ -39,7 +39,7 @@ const pictures = {
     await shoot(await opened({ viewport: { width: 1200, height: 860 } }), "overview");
   },
   async rows() {
-    const page = await opened();
+    const page = await opened({ viewport: { width: 1200, height: 600 } });
     await page.keyboard.press("/");
     await page.keyboard.type('price > 80000 and sym = "BTC-USD"\n');
     await filled(page);

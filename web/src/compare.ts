@@ -2,7 +2,7 @@
 import { button, fill, h } from "./dom";
 import { bytes, count, plural } from "./format";
 import { sentence } from "./problem";
-import { ReaderError, type CellDifference, type Difference, type Inspection } from "./reader/contract";
+import { ReaderError, type CellDifference, type Difference, type Inspection, type Traffic } from "./reader/contract";
 import type { Session } from "./session";
 import type { Links, View } from "./view";
 import { Work } from "./work";
@@ -57,17 +57,18 @@ export class CompareView implements View {
       await other.open();
       if (other.state === "open" && other.reader.inspection.sample) await other.reopen(true);
       if (other.problem) throw new ReaderError(other.problem);
-      return this.session.ask(`Comparing with ${other.name}`, this.session.reader.diff(other.reader, key.length > 0 ? { key } : {}, options));
+      return this.session.reader.diff(other.reader, key.length > 0 ? { key } : {}, options);
     });
-    if (difference) fill(this.result, ...this.draw(difference, this.session.reader.inspection, other.reader.inspection));
+    if (difference) fill(this.result, ...this.draw(difference.value, difference.traffic, this.session.reader.inspection, other.reader.inspection));
   }
 
-  private draw(difference: Difference, left: Inspection, right: Inspection): HTMLElement[] {
+  private draw(difference: Difference, traffic: Traffic, left: Inspection, right: Inspection): HTMLElement[] {
+    const read = `Read ${bytes(traffic.bytes)} of both files in ${plural(traffic.requests, "request")}.`;
     return [
-      h("p", { class: difference.equal ? "verdict good" : "verdict bad" }, verdict(difference)),
-      h("section", { class: "card" }, h("h2", {}, "Side by side"), this.sides(left, right), ...difference.schema.map((line) => h("p", { class: "finding" }, sentence(line)))),
+      h("div", {}, h("p", { class: difference.equal ? "verdict good" : "verdict bad" }, verdict(difference)), h("p", { class: "quiet" }, read)),
       ...(difference.by_key ? [this.byKey(difference.by_key)] : []),
       ...(difference.first.length > 0 ? [this.cells(difference.first)] : []),
+      h("section", { class: "card" }, h("h2", {}, "Side by side"), this.sides(left, right), ...difference.schema.map((line) => h("p", {}, sentence(line)))),
     ];
   }
 
