@@ -12,9 +12,15 @@ const site = await buildSite();
 const table = await tourTables(join(site.folder, "tour"), 100_000);
 await writeFile(table("cut.lance"), await readFile(table("trades.lance")));
 await truncate(table("cut.lance"), 100_000);
-const older = (await readFile(table("trades.csv"), "utf8")).replace("ETH-USD,71700.06,243", "ETH-USD,71700.07,244").replace("SOL-EUR,46384.79", "SOL-EUR,46384.97");
+const older = (await readFile(table("trades.csv"), "utf8"))
+  .replace("ETH-USD,71700.06,243", "ETH-USD,71700.07,244")
+  .replace("SOL-EUR,46384.79", "SOL-EUR,46384.97");
 await writeFile(table("corrected.csv"), older);
-const server = await startServer({ page: site.page, files: [table("trades.lance"), table("corrected.csv"), table("cut.lance")], sql: true });
+const server = await startServer({
+  page: site.page,
+  files: [table("trades.lance"), table("corrected.csv"), table("cut.lance")],
+  sql: true,
+});
 const browser = await launch();
 
 /** A page with the first file open. */
@@ -92,7 +98,11 @@ const pictures = {
   async sql() {
     const page = await opened();
     await page.getByRole("tab", { name: "SQL" }).click();
-    await page.getByLabel("SQL query").fill("select sym, count(*) as trades, avg(price) as mean_price, max(quantity) as most\nfrom trades group by sym order by sym");
+    await page
+      .getByLabel("SQL query")
+      .fill(
+        "select sym, count(*) as trades, avg(price) as mean_price, max(quantity) as most\nfrom trades group by sym order by sym",
+      );
     await page.keyboard.press("Control+Enter");
     await page.locator('.grid-cell[data-row="4"]:not(.waiting)').first().waitFor();
     await page.locator(".plan summary").click();

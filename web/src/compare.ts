@@ -10,9 +10,18 @@ import { Work } from "./work";
 export class CompareView implements View {
   readonly element = h("div", { class: "compare page-pad" });
   private readonly choice = h("select", { "aria-label": "File to compare with" });
-  private readonly key = h("input", { type: "text", placeholder: "row number", "aria-label": "Key columns, separated by commas", spellcheck: "false" });
+  private readonly key = h("input", {
+    type: "text",
+    placeholder: "row number",
+    "aria-label": "Key columns, separated by commas",
+    spellcheck: "false",
+  });
   private readonly result = h("div", { class: "compare-result" });
-  private readonly empty = h("p", { class: "quiet" }, "Open a second file to compare it with this one: drop it on the page, or press o.");
+  private readonly empty = h(
+    "p",
+    { class: "quiet" },
+    "Open a second file to compare it with this one: drop it on the page, or press o.",
+  );
   private readonly work = new Work();
   private others: Session[] = [];
 
@@ -49,32 +58,55 @@ export class CompareView implements View {
     fill(this.result);
     if (this.session.reader.inspection.sample) {
       const whole = button("Read the whole file", () => void this.session.reopen(true));
-      fill(this.result, h("p", {}, "Only the start of this file was read. Read it whole to compare it."), h("div", { class: "buttons" }, whole));
+      fill(
+        this.result,
+        h("p", {}, "Only the start of this file was read. Read it whole to compare it."),
+        h("div", { class: "buttons" }, whole),
+      );
       return;
     }
-    const key = this.key.value.split(",").map((name) => name.trim()).filter(Boolean);
+    const key = this.key.value
+      .split(",")
+      .map((name) => name.trim())
+      .filter(Boolean);
     const difference = await this.work.run(`Comparing with ${other.name}`, async (options) => {
       await other.open();
       if (other.state === "open" && other.reader.inspection.sample) await other.reopen(true);
       if (other.problem) throw new ReaderError(other.problem);
       return this.session.reader.diff(other.reader, key.length > 0 ? { key } : {}, options);
     });
-    if (difference) fill(this.result, ...this.draw(difference.value, difference.traffic, this.session.reader.inspection, other.reader.inspection));
+    if (difference)
+      fill(
+        this.result,
+        ...this.draw(difference.value, difference.traffic, this.session.reader.inspection, other.reader.inspection),
+      );
   }
 
   private draw(difference: Difference, traffic: Traffic, left: Inspection, right: Inspection): HTMLElement[] {
     const read = `Read ${bytes(traffic.bytes)} of both files in ${plural(traffic.requests, "request")}.`;
     return [
-      h("div", {}, h("p", { class: difference.equal ? "verdict good" : "verdict bad" }, verdict(difference)), h("p", { class: "quiet" }, read)),
+      h(
+        "div",
+        {},
+        h("p", { class: difference.equal ? "verdict good" : "verdict bad" }, verdict(difference)),
+        h("p", { class: "quiet" }, read),
+      ),
       ...(difference.by_key ? [this.byKey(difference.by_key)] : []),
       ...(difference.first.length > 0 ? [this.cells(difference.first)] : []),
-      h("section", { class: "card" }, h("h2", {}, "Side by side"), this.sides(left, right), ...difference.schema.map((line) => h("p", {}, sentence(line)))),
+      h(
+        "section",
+        { class: "card" },
+        h("h2", {}, "Side by side"),
+        this.sides(left, right),
+        ...difference.schema.map((line) => h("p", {}, sentence(line))),
+      ),
     ];
   }
 
   private sides(left: Inspection, right: Inspection): HTMLElement {
     const names = [...new Set([...left.columns, ...right.columns].map((column) => column.name))];
-    const type = (side: Inspection, name: string): string => side.columns.find((column) => column.name === name)?.type ?? "\u2013";
+    const type = (side: Inspection, name: string): string =>
+      side.columns.find((column) => column.name === name)?.type ?? "\u2013";
     const line = (name: string, a: string, b: string): HTMLElement =>
       h("tr", { class: a === b ? "" : "differs" }, h("th", { scope: "row" }, name), h("td", {}, a), h("td", {}, b));
     return h(
@@ -102,12 +134,20 @@ export class CompareView implements View {
       "section",
       { class: "card" },
       h("h2", {}, `Rows matched by ${by.columns.join(", ")}`),
-      h("dl", { class: "facts" }, fact("Added", by.added), fact("Removed", by.removed), fact("Changed", by.changed), fact("Unchanged", by.unchanged)),
+      h(
+        "dl",
+        { class: "facts" },
+        fact("Added", by.added),
+        fact("Removed", by.removed),
+        fact("Changed", by.changed),
+        fact("Unchanged", by.unchanged),
+      ),
     );
   }
 
   private cells(cells: CellDifference[]): HTMLElement {
-    const value = (text: string | null): HTMLElement => h("td", { class: text === null ? "quiet value" : "value" }, text ?? "null");
+    const value = (text: string | null): HTMLElement =>
+      h("td", { class: text === null ? "null value" : "value", title: text ?? "null" }, text ?? "null");
     return h(
       "section",
       { class: "card" },
@@ -118,7 +158,18 @@ export class CompareView implements View {
         h(
           "table",
           { class: "sides" },
-          h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "number" }, "Row"), h("th", { scope: "col" }, "Column"), h("th", { scope: "col" }, "This file"), h("th", { scope: "col" }, "The other"))),
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", { scope: "col", class: "number" }, "Row"),
+              h("th", { scope: "col" }, "Column"),
+              h("th", { scope: "col" }, "This file"),
+              h("th", { scope: "col" }, "The other"),
+            ),
+          ),
           h(
             "tbody",
             {},
@@ -126,7 +177,11 @@ export class CompareView implements View {
               h(
                 "tr",
                 {},
-                h("td", { class: "number" }, button(count(cell.row), () => this.links.showRow(cell.row), { class: "link", title: "Show this row" })),
+                h(
+                  "td",
+                  { class: "number" },
+                  button(count(cell.row), () => this.links.showRow(cell.row), { class: "link", title: "Show this row" }),
+                ),
                 h("th", { scope: "row" }, cell.column),
                 value(cell.left),
                 value(cell.right),

@@ -75,7 +75,12 @@ export function button(label: Child, act: () => void, properties: Properties = {
 }
 
 /** A button that shows an icon and is named for screen readers and on hover. */
-export function iconButton(name: keyof typeof ICONS, label: string, act: () => void, properties: Properties = {}): HTMLButtonElement {
+export function iconButton(
+  name: keyof typeof ICONS,
+  label: string,
+  act: () => void,
+  properties: Properties = {},
+): HTMLButtonElement {
   return button(icon(name), act, { class: "icon-button", "aria-label": label, title: label, ...properties });
 }
 

@@ -91,12 +91,22 @@ export class FileTab implements Links {
     if (session.state === "failed" && session.problem) {
       this.views = {};
       const again = button("Try again", () => void session.reopen());
-      fill(this.element, h("div", { class: "page-pad" }, problemCard({ file: session.name, ...session.problem }, "This file cannot be opened", again)));
+      fill(
+        this.element,
+        h(
+          "div",
+          { class: "page-pad" },
+          problemCard({ file: session.name, ...session.problem }, "This file cannot be opened", again),
+        ),
+      );
       return;
     }
     if (session.state !== "open") {
       this.views = {};
-      fill(this.element, h("div", { class: "opening", role: "status" }, h("p", {}, `Opening ${session.name}`), h("progress", { max: 1 })));
+      fill(
+        this.element,
+        h("div", { class: "opening", role: "status" }, h("p", {}, `Opening ${session.name}`), h("progress", { max: 1 })),
+      );
       return;
     }
     const tabs = VIEWS.map((name) =>
@@ -118,7 +128,8 @@ export class FileTab implements Links {
     const view = (this.views[this.current] ??= this.make(this.current));
     this.panel.setAttribute("aria-label", VIEW_TITLES[this.current]);
     if (this.panel.firstChild !== view.element) fill(this.panel, view.element);
-    if (!this.panel.isConnected || this.nav.parentNode !== this.element) fill(this.element, this.nav, this.sampleNote(), this.panel);
+    if (!this.panel.isConnected || this.nav.parentNode !== this.element)
+      fill(this.element, this.nav, this.sampleNote(), this.panel);
     if (this.element.isConnected) view.shown?.();
   }
 

@@ -100,9 +100,7 @@ export function oneLine(value: Json, limit = 200): string {
       case "string":
         return write(top ? node.text : JSON.stringify(node.text));
       case "array":
-        return (
-          write("[") && node.items.every((item, i) => (i === 0 || write(", ")) && walk(item, false)) && write("]")
-        );
+        return write("[") && node.items.every((item, i) => (i === 0 || write(", ")) && walk(item, false)) && write("]");
       case "object":
         return (
           write("{") &&

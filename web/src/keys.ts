@@ -42,7 +42,12 @@ export function showShortcuts(shortcuts: Shortcut[]): void {
   const dialog = h(
     "dialog",
     { "aria-labelledby": "keys-title" },
-    h("div", { class: "dialog-head" }, h("h2", { id: "keys-title" }, "Keyboard"), iconButton("close", "Close", () => dialog.close())),
+    h(
+      "div",
+      { class: "dialog-head" },
+      h("h2", { id: "keys-title" }, "Keyboard"),
+      iconButton("close", "Close", () => dialog.close()),
+    ),
     h("dl", { class: "keys" }, ...lines.map(([key, does]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)))),
   );
   dialog.addEventListener("close", () => dialog.remove());

@@ -23,7 +23,11 @@ export async function servedFiles(): Promise<Served | undefined> {
   try {
     const response = await fetch(place("api/files"));
     if (!response.ok) return undefined;
-    const answer = (await response.json()) as { files: { name: string; url: string; bytes: number }[]; sql: boolean; tables?: string[] };
+    const answer = (await response.json()) as {
+      files: { name: string; url: string; bytes: number }[];
+      sql: boolean;
+      tables?: string[];
+    };
     const sources = answer.files.map(({ name, url, bytes }) => ({ kind: "url" as const, name, url: place(url), bytes }));
     return { sources, sql: answer.sql, tables: answer.tables ?? sources.map(({ name }) => name.replace(/\..*$/, "")) };
   } catch {

@@ -11,6 +11,9 @@ import { SqlView } from "./sql/view";
 import { StatusBar } from "./status";
 import { VIEW_TITLES, VIEWS } from "./view";
 
+/** Served files that get a tab at once; more are listed on the start page. */
+const TABS_AT_ONCE = 12;
+
 /** A tab at the top: a file, or SQL. */
 type Tab = FileTab | SqlView;
 
@@ -26,7 +29,11 @@ export class Shell {
 
   constructor() {
     this.shortcuts = [
-      ...VIEWS.map((view, i) => ({ key: String(i + 1), does: `Show ${VIEW_TITLES[view].toLowerCase()}`, act: () => this.file?.show(view) })),
+      ...VIEWS.map((view, i) => ({
+        key: String(i + 1),
+        does: `Show ${VIEW_TITLES[view].toLowerCase()}`,
+        act: () => this.file?.show(view),
+      })),
       { key: "o", does: "Open files", act: () => this.choose() },
       { key: "u", does: "Open an address", act: () => this.askUrl() },
       { key: "/", does: "Rows: write a condition", act: () => this.file?.focusCondition() },
@@ -40,14 +47,22 @@ export class Shell {
     const header = h(
       "header",
       { class: "top" },
-      h("h1", { class: "brand" }, "colkit"),
+      h(
+        "h1",
+        { class: "brand" },
+        button("colkit", () => this.select(undefined), { "aria-label": "colkit: start page", title: "Start page" }),
+      ),
       this.list,
       h(
         "div",
         { class: "top-buttons" },
         button("Open", () => this.choose(), { title: "Open files (o)" }),
-        button("Address", () => this.askUrl(), { title: "Open an address (u)", class: "wide-only" }),
-        button("?", () => showShortcuts(this.shortcuts), { "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)" }),
+        button("Address", () => this.askUrl(), { title: "Open an address (u)" }),
+        button("?", () => showShortcuts(this.shortcuts), {
+          "aria-label": "Keyboard shortcuts",
+          title: "Keyboard shortcuts (?)",
+          class: "wide-only",
+        }),
       ),
     );
     const cover = h("div", { class: "drop-cover", "aria-hidden": "true" }, "Drop to open");
@@ -61,9 +76,14 @@ export class Shell {
 
   /** Opens sources in new tabs, with the first of them in front. */
   openAll(sources: Source[]): void {
-    const added = sources.map((source) => new FileTab(new Session(source), () => this.sessions()));
-    this.tabs.push(...added);
-    if (added[0]) this.select(added[0]);
+    const files = sources.map((source) => this.tabOf(source) ?? new FileTab(new Session(source), () => this.sessions()));
+    this.tabs.push(...files.filter((file) => !this.tabs.includes(file)));
+    if (files[0]) this.select(files[0]);
+  }
+
+  /** The tab in which a source is open. */
+  private tabOf(source: Source): FileTab | undefined {
+    return this.tabs.find((tab): tab is FileTab => tab instanceof FileTab && tab.session.source === source);
   }
 
   openUrl(address: string): void {
@@ -74,12 +94,12 @@ export class Shell {
     }
   }
 
-  /** Offers the files of the server, and SQL. The first file is opened. */
+  /** Offers the files of the server, and SQL. The first file is opened, unless there are many. */
   serve(served: Served): void {
     this.served = served;
     if (served.sql) this.tabs.push(new SqlView(served));
-    this.openAll(served.sources);
-    if (this.tabs.length === 0 || served.sources.length === 0) this.select(this.tabs[0]);
+    if (served.sources.length <= TABS_AT_ONCE) this.openAll(served.sources);
+    if (!this.front) this.select(undefined);
   }
 
   private sessions(): Session[] {
@@ -117,7 +137,14 @@ export class Shell {
     this.status.follow(this.file?.session);
     if (!tab) {
       document.title = "colkit explorer";
-      fill(this.main, startPage((sources) => this.openAll(sources), (address) => this.openUrl(address), this.served));
+      fill(
+        this.main,
+        startPage(
+          (sources) => this.openAll(sources),
+          (address) => this.openUrl(address),
+          this.served,
+        ),
+      );
       return;
     }
     document.title = `${tab.title} \u2013 colkit explorer`;
@@ -139,11 +166,24 @@ export class Shell {
         const chosen = tab === this.front;
         const label = h(
           "button",
-          { type: "button", role: "tab", "data-label": tab.title, "aria-selected": String(chosen), tabindex: chosen ? 0 : -1, title: tab.title, on: { click: () => this.select(tab) } },
+          {
+            type: "button",
+            role: "tab",
+            "data-label": tab.title,
+            "aria-selected": String(chosen),
+            tabindex: chosen ? 0 : -1,
+            title: tab.title,
+            on: { click: () => this.select(tab) },
+          },
           tab.title,
         );
         const close = iconButton("close", `Close ${tab.title}`, () => this.closeTab(tab), { tabindex: chosen ? 0 : -1 });
-        return h("div", { class: chosen ? "file-tab chosen" : "file-tab", role: "presentation" }, label, tab instanceof FileTab && close);
+        return h(
+          "div",
+          { class: chosen ? "file-tab chosen" : "file-tab", role: "presentation" },
+          label,
+          tab instanceof FileTab && close,
+        );
       }),
     );
     this.list.querySelector(".chosen")?.scrollIntoView({ block: "nearest", inline: "nearest" });

@@ -19,7 +19,7 @@ function answerText(session: Session): string {
 /** Follows the session in front. */
 export class StatusBar {
   readonly element = h("footer", { class: "status" });
-  private readonly answer = h("span", { class: "answer", role: "status" });
+  private readonly answer = h("span", { class: "answer" });
   private readonly total = h("span", { class: "quiet total" });
   private session?: Session;
   private readonly update = (): void => this.draw();

@@ -7,7 +7,8 @@ export type Kind = "number" | "text" | "bytes" | "time" | "duration" | "bool" | 
 /** What kind of values a type has, such as `timestamp[us, UTC]` or `list<int32>`. */
 export function kindOf(type: string): Kind {
   const stem = /^[a-z_]+/i.exec(type)?.[0] ?? "";
-  if (/^(list|large_list|fixed_size_list|struct|map|union)/.test(stem) || (type.endsWith(">") && stem !== "dictionary")) return "nested";
+  if (/^(list|large_list|fixed_size_list|struct|map|union)/.test(stem) || (type.endsWith(">") && stem !== "dictionary"))
+    return "nested";
   if (/^(u?int|float|halffloat|double|decimal)/.test(stem)) return "number";
   if (/binary|blob/.test(stem)) return "bytes";
   if (/^(date|time|timestamp)/.test(stem)) return "time";
@@ -28,7 +29,10 @@ const LONGEST = 300;
 /** Characters that would break a line or be invisible, as signs. */
 function visible(text: string): string {
   const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}\u2026` : text;
-  return cut.replace(/\r\n|[\n\r]/g, "\u23ce").replace(/\t/g, "\u21e5").replace(/[\u0000-\u001f\u007f]/g, "\ufffd");
+  return cut
+    .replace(/\r\n|[\n\r]/g, "\u23ce")
+    .replace(/\t/g, "\u21e5")
+    .replace(/[\u0000-\u001f\u007f]/g, "\ufffd");
 }
 
 /** The text a JSON cell stands for: without quotes if it is a text. */

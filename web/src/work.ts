@@ -23,7 +23,12 @@ export class Work {
     const control = new AbortController();
     this.control = control;
     const bar = h("progress", { max: 1, "aria-label": label });
-    fill(this.element, h("span", {}, label), bar, button("Stop", () => this.stop(), { class: "small" }));
+    fill(
+      this.element,
+      h("span", {}, label),
+      bar,
+      button("Stop", () => this.stop(), { class: "small" }),
+    );
     try {
       const value = await work({
         signal: control.signal,

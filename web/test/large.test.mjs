@@ -50,7 +50,10 @@ test("200 MB open with less than 1 MB, the last row costs what take costs", { sk
   const before = sent();
   await page.getByRole("grid").focus();
   await page.keyboard.press("Control+End");
-  await page.locator(`.grid-cell[data-row="${ROWS - 1}"]:not(.waiting)`).last().waitFor();
+  await page
+    .locator(`.grid-cell[data-row="${ROWS - 1}"]:not(.waiting)`)
+    .last()
+    .waitFor();
   await page.waitForTimeout(500);
   const cost = sent() - before;
   const rows = Array.from({ length: 64 }, (_, i) => ROWS - 64 + i).join(",");

@@ -43,7 +43,8 @@ async function shown(page, row) {
   assert.equal(await cell.textContent(), String(row));
 }
 
-const firstRow = (page) => page.evaluate(() => Math.min(...[...document.querySelectorAll(".grid-cell")].map((cell) => Number(cell.dataset.row))));
+const firstRow = (page) =>
+  page.evaluate(() => Math.min(...[...document.querySelectorAll(".grid-cell")].map((cell) => Number(cell.dataset.row))));
 const scroll = (page, share) =>
   page.locator(".grid").evaluate((element, to) => {
     element.scrollTop = to * element.scrollHeight;

@@ -57,7 +57,11 @@ export async function startServer({ page, files = [], sql = false, folder = unde
   const failed = (response, { stderr, stdout }) => {
     const text = stdout.toString() || stderr;
     response.writeHead(400, { "content-type": "application/json" });
-    response.end(text.trimStart().startsWith("{") ? text : JSON.stringify({ error: { class: "request", code: "failed", message: text.trim() } }));
+    response.end(
+      text.trimStart().startsWith("{")
+        ? text
+        : JSON.stringify({ error: { class: "request", code: "failed", message: text.trim() } }),
+    );
   };
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, "http://localhost");

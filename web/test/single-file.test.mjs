@@ -17,7 +17,13 @@ function embed(page, id, bytes, name) {
   const place = Buffer.from(`<!-- ${id} -->`);
   const at = page.indexOf(place);
   assert.ok(at > 0, `the page has a place for the ${id}`);
-  return Buffer.concat([page.subarray(0, at), Buffer.from(open), encode(bytes, shift), Buffer.from("</script>"), page.subarray(at + place.length)]);
+  return Buffer.concat([
+    page.subarray(0, at),
+    Buffer.from(open),
+    encode(bytes, shift),
+    Buffer.from("</script>"),
+    page.subarray(at + place.length),
+  ]);
 }
 
 before(async () => {
@@ -51,6 +57,9 @@ test("it opens from disk, asks for nothing, and shows its rows", { skip: !isReal
   await page.keyboard.press("/");
   await page.keyboard.type("quantity > 5000\n");
   await page.getByText("No row meets the condition.").waitFor();
-  assert.deepEqual(asked.filter((url) => !/^(file|blob|data):/.test(url)), []);
+  assert.deepEqual(
+    asked.filter((url) => !/^(file|blob|data):/.test(url)),
+    [],
+  );
   assert.deepEqual(page.errors, []);
 });

@@ -19,13 +19,20 @@ export const isReal = existsSync(MODULE) && process.env.EXPLORER_READER !== "moc
 export async function buildSite() {
   const folder = await mkdtemp(join(tmpdir(), "explorer-site-"));
   const page = await buildPage(isReal ? { out: folder } : { out: folder, reader: join(here, "mock/reader.ts") });
-  if (isReal && !existsSync(join(folder, "colkit.wasm.gz"))) await writeFile(join(folder, "colkit.wasm.gz"), gzipSync(await readFile(MODULE)));
+  if (isReal && !existsSync(join(folder, "colkit.wasm.gz")))
+    await writeFile(join(folder, "colkit.wasm.gz"), gzipSync(await readFile(MODULE)));
   return { folder, page, done: () => rm(folder, { recursive: true, force: true }) };
 }
 
 /** The exports of a module of the page. */
 export async function load(path) {
-  const { outputFiles } = await build({ entryPoints: [join(here, "../src", path)], bundle: true, write: false, format: "esm", external: ["explorer:reader"] });
+  const { outputFiles } = await build({
+    entryPoints: [join(here, "../src", path)],
+    bundle: true,
+    write: false,
+    format: "esm",
+    external: ["explorer:reader"],
+  });
   const folder = await mkdtemp(join(tmpdir(), "explorer-module-"));
   await writeFile(join(folder, "module.mjs"), outputFiles[0].text);
   const exports = await import(join(folder, "module.mjs"));
@@ -44,7 +51,8 @@ export async function run(...args) {
 export async function tourTables(folder, rows = 20_000) {
   await mkdir(folder, { recursive: true });
   await run("tour", "--rows", String(rows), "--keep", folder, "--quiet", "--force");
-  for (const name of ["trades.parquet", "trades.arrow", "trades.ndjson"]) await run("convert", "--quiet", "--force", join(folder, "trades.csv"), join(folder, name));
+  for (const name of ["trades.parquet", "trades.arrow", "trades.ndjson"])
+    await run("convert", "--quiet", "--force", join(folder, "trades.csv"), join(folder, name));
   return (name) => join(folder, name);
 }
 

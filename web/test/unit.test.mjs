@@ -6,7 +6,10 @@ import { encode, load } from "./site.mjs";
 test("numbers are written as people read them", async () => {
   const { bytes, percent, count, plural } = await load("format.ts");
   assert.deepEqual([0, 1023, 1024, 161_650, 1 << 30].map(bytes), ["0 B", "1,023 B", "1.00 KiB", "158 KiB", "1.00 GiB"]);
-  assert.deepEqual([0, 1, 12, 450, 999.5, 1000].map((part) => percent(part, 1000)), ["0 %", "0.1 %", "1.2 %", "45 %", "over 99.9 %", "100 %"]);
+  assert.deepEqual(
+    [0, 1, 12, 450, 999.5, 1000].map((part) => percent(part, 1000)),
+    ["0 %", "0.1 %", "1.2 %", "45 %", "over 99.9 %", "100 %"],
+  );
   assert.equal(percent(1, 1e9), "under 0.01 %");
   assert.equal(count(9_007_199), "9,007,199");
   assert.equal(plural(1, "row"), "1 row");
@@ -32,8 +35,21 @@ test("values are shown by their type", async () => {
   assert.deepEqual(shown('""', "string"), { text: "empty", look: "empty" });
   assert.equal(shown('"null"', "string").look, "text");
   assert.equal(shown('"a\\nb\\u0000"', "string").text, "a\u23ceb\ufffd");
-  assert.deepEqual(["PT5S", "PT0.005S", "PT93784.5S", "P1DT2H", "-PT61S", "odd"].map(duration), ["5 s", "0.005 s", "1 d 02:03:04.5", "1 d 02:00:00", "-00:01:01", "odd"]);
-  assert.deepEqual(["list<int32>", "struct<x: int32>", "decimal128(9, 2)", "string", "time64[us]"].map(kindOf), ["nested", "nested", "number", "text", "time"]);
+  assert.deepEqual(["PT5S", "PT0.005S", "PT93784.5S", "P1DT2H", "-PT61S", "odd"].map(duration), [
+    "5 s",
+    "0.005 s",
+    "1 d 02:03:04.5",
+    "1 d 02:00:00",
+    "-00:01:01",
+    "odd",
+  ]);
+  assert.deepEqual(["list<int32>", "struct<x: int32>", "decimal128(9, 2)", "string", "time64[us]"].map(kindOf), [
+    "nested",
+    "nested",
+    "number",
+    "text",
+    "time",
+  ]);
 });
 
 test("pieces cover the file, whatever the layout says", async () => {

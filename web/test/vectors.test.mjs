@@ -9,7 +9,12 @@ import { colkit, startServer } from "./server.mjs";
 import { buildSite, isReal, load, tourTables } from "./site.mjs";
 
 const crates = join(dirname(fileURLToPath(import.meta.url)), "../../crates");
-const FOLDERS = ["colkit-plain/tests/data", "colkit-lance/tests/data/v2_0", "colkit-lance/tests/data/v2_1", "colkit-at1/tests/data"];
+const FOLDERS = [
+  "colkit-plain/tests/data",
+  "colkit-lance/tests/data/v2_0",
+  "colkit-lance/tests/data/v2_1",
+  "colkit-at1/tests/data",
+];
 const FILES = /\.(gppcol|cff|colfile|lance|at1|arrow)$/;
 const ROWS = 5;
 /** Files that the page may read although the command does not: a bare zstd frame with padding behind it. */
@@ -46,16 +51,22 @@ async function expected(path) {
 
 /** What the page shows of it. */
 async function seen(path) {
-  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.getByRole("button", { name: "Open", exact: true }).click()]);
+  const [chooser] = await Promise.all([
+    page.waitForEvent("filechooser"),
+    page.getByRole("button", { name: "Open", exact: true }).click(),
+  ]);
   await chooser.setFiles(path);
   await page.locator(".file .views, .file .problem").first().waitFor();
-  if ((await page.locator(".file > .page-pad > .problem").count()) > 0) return { error: await page.locator(".problem-message").first().innerText() };
+  if ((await page.locator(".file > .page-pad > .problem").count()) > 0)
+    return { error: await page.locator(".problem-message").first().innerText() };
   await page.keyboard.press("2");
   await page.locator('.grid-cell[data-row="0"]:not(.waiting), .grid-message:not([hidden]), .rows .problem').first().waitFor();
   const cells = await page.evaluate(
     (most) =>
       Array.from({ length: most }, (_, row) =>
-        [...document.querySelectorAll(`.grid-cell[data-row="${row}"]`)].filter((cell) => !cell.classList.contains("waiting")).map((cell) => [Number(cell.dataset.column), cell.textContent]),
+        [...document.querySelectorAll(`.grid-cell[data-row="${row}"]`)]
+          .filter((cell) => !cell.classList.contains("waiting"))
+          .map((cell) => [Number(cell.dataset.column), cell.textContent]),
       ).filter((row) => row.length > 0),
     ROWS,
   );
@@ -66,9 +77,15 @@ async function seen(path) {
 
 async function compare(path) {
   const [theirs, ours] = await Promise.all([expected(path), seen(path)]);
-  await page.getByRole("button", { name: `Close ${basename(path)}` }).first().click();
+  await page
+    .getByRole("button", { name: `Close ${basename(path)}` })
+    .first()
+    .click();
   if (theirs.error && !theirs.columns) {
-    assert.ok(READ_HERE.has(basename(path)) || ours.error || ours.trouble.length > 0, `${path}: the command refuses it (${theirs.error.message}), the page does not`);
+    assert.ok(
+      READ_HERE.has(basename(path)) || ours.error || ours.trouble.length > 0,
+      `${path}: the command refuses it (${theirs.error.message}), the page does not`,
+    );
     return;
   }
   assert.equal(ours.error, undefined, `${path}: the page refuses it`);
@@ -85,14 +102,19 @@ async function compare(path) {
   for (const [row, cells] of ours.cells.entries()) {
     assert.ok(cells.length > 0);
     for (const [column, text] of cells) {
-      assert.equal(text, values.shown(theirs.cells[row][column], theirs.columns[column].type).text, `${path}: row ${row}, column ${column}`);
+      assert.equal(
+        text,
+        values.shown(theirs.cells[row][column], theirs.columns[column].type).text,
+        `${path}: row ${row}, column ${column}`,
+      );
     }
   }
 }
 
 test("the tour's table looks the same in every format", async () => {
   const table = await tourTables(join(site.folder, "tour"), 2000);
-  for (const format of ["lance", "parquet", "arrow", "at1", "gppcol", "cff", "colfile", "csv", "ndjson"]) await compare(table(`trades.${format}`));
+  for (const format of ["lance", "parquet", "arrow", "at1", "gppcol", "cff", "colfile", "csv", "ndjson"])
+    await compare(table(`trades.${format}`));
 });
 
 for (const folder of FOLDERS) {

@@ -86,6 +86,7 @@ export class Painter {
     const name = piece.path[piece.path.length - 1]!;
     const text = piece.path.length > 1 ? `${piece.path[0]}: ${name}` : name;
     context.save();
+    context.globalAlpha = 1;
     context.beginPath();
     context.rect(line.x + left + 6, line.y, width - 12, line.height);
     context.clip();

@@ -17,7 +17,8 @@ function readings(data: Uint8Array, at: number): [string, string][] {
   const view = new DataView(data.buffer, data.byteOffset + at, Math.min(8, left));
   const list: [string, string][] = [["uint8", String(view.getUint8(0))]];
   if (left >= 2) list.push(["int16", count(view.getInt16(0, true))]);
-  if (left >= 4) list.push(["int32", count(view.getInt32(0, true))], ["float32", String(Number(view.getFloat32(0, true).toPrecision(8)))]);
+  if (left >= 4)
+    list.push(["int32", count(view.getInt32(0, true))], ["float32", String(Number(view.getFloat32(0, true).toPrecision(8)))]);
   if (left >= 8) list.push(["int64", view.getBigInt64(0, true).toString()], ["float64", String(view.getFloat64(0, true))]);
   return list;
 }
@@ -62,7 +63,10 @@ export class HexPane {
       ["Kind", KIND_NAMES[piece.kind]],
       ["Column", column && `${column.name}, ${column.type}`],
       ["Encoding", piece.encoding],
-      ["Size", `${bytes(size)}${size >= 1024 ? ` (${count(size)} bytes)` : ""}, ${percent(size, this.inspection.bytes)} of the file`],
+      [
+        "Size",
+        `${bytes(size)}${size >= 1024 ? ` (${count(size)} bytes)` : ""}, ${percent(size, this.inspection.bytes)} of the file`,
+      ],
       ["Decoded", piece.raw === undefined ? undefined : `${bytes(piece.raw)}, ${(piece.raw / size).toFixed(2)} times as much`],
       ["From", offset(piece.start)],
       ["To", offset(piece.end)],
@@ -73,7 +77,11 @@ export class HexPane {
       "div",
       {},
       h("h2", {}, swatch, piece.path.join(" \u203a ")),
-      h("dl", { class: "facts tight" }, ...facts.flatMap(([name, value]) => (value ? [h("div", {}, h("dt", {}, name), h("dd", {}, value))] : []))),
+      h(
+        "dl",
+        { class: "facts tight" },
+        ...facts.flatMap(([name, value]) => (value ? [h("div", {}, h("dt", {}, name), h("dd", {}, value))] : [])),
+      ),
     );
   }
 
@@ -105,7 +113,11 @@ export class HexPane {
     const lines: HTMLElement[] = [];
     const step = across();
     for (let line = 0; line < data.length; line += step) lines.push(this.line(data, start, line, line + step, at));
-    return h("div", { class: "hex", role: "group", tabindex: 0, "aria-label": `${plural(data.length, "byte")} from ${start}` }, ...lines);
+    return h(
+      "div",
+      { class: "hex", role: "group", tabindex: 0, "aria-label": `${plural(data.length, "byte")} from ${start}` },
+      ...lines,
+    );
   }
 
   private line(data: Uint8Array, start: number, line: number, end: number, at: number): HTMLElement {
@@ -115,12 +127,22 @@ export class HexPane {
       const piece = this.pieces[pieceAt(this.pieces, start + i)]!;
       const byte = data[i]!;
       const marked = start + i === at ? " marked" : "";
-      const cell = h("span", { class: `hex-byte${marked}`, title: `${start + i}: ${piece.path.join(" \u203a ")}` }, byte.toString(16).padStart(2, "0"));
+      const cell = h(
+        "span",
+        { class: `hex-byte${marked}`, title: `${start + i}: ${piece.path.join(" \u203a ")}` },
+        byte.toString(16).padStart(2, "0"),
+      );
       cell.style.setProperty("--of", regionColour(piece));
       cell.addEventListener("click", () => this.jump(pieceAt(this.pieces, start + i), start + i));
       digits.append(cell);
       signs.append(byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "\u00b7");
     }
-    return h("div", { class: "hex-line" }, h("span", { class: "hex-offset" }, (start + line).toString(16).padStart(8, "0")), digits, signs);
+    return h(
+      "div",
+      { class: "hex-line" },
+      h("span", { class: "hex-offset" }, (start + line).toString(16).padStart(8, "0")),
+      digits,
+      signs,
+    );
   }
 }

@@ -134,7 +134,8 @@ export class ByteMap {
 
   /** The byte under a place on the canvas. */
   private byteAt(x: number, y: number): { offset: number; strip: boolean } | undefined {
-    const at = (line: Line): number => Math.min(line.end - 1e-9, line.start + (Math.max(0, x - line.x) / line.width) * (line.end - line.start));
+    const at = (line: Line): number =>
+      Math.min(line.end - 1e-9, line.start + (Math.max(0, x - line.x) / line.width) * (line.end - line.start));
     if (y < STRIP + 4) return { offset: Math.floor(at(this.strip())), strip: true };
     const line = this.lines().find((one) => y >= one.y - 4 && y < one.y + one.height + 4);
     return line ? { offset: Math.min(this.size - 1, Math.floor(at(line))), strip: false } : undefined;
@@ -207,7 +208,8 @@ export class ByteMap {
 
   private key(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = (by: number): void => this.choose(Math.max(0, Math.min(this.pieces.length - 1, (this.selected ?? (by > 0 ? -1 : 0)) + by)));
+    const step = (by: number): void =>
+      this.choose(Math.max(0, Math.min(this.pieces.length - 1, (this.selected ?? (by > 0 ? -1 : 0)) + by)));
     const keys: Record<string, () => void> = {
       ArrowRight: () => (event.shiftKey ? this.pan(0.1) : step(1)),
       ArrowLeft: () => (event.shiftKey ? this.pan(-0.1) : step(-1)),

@@ -31,7 +31,8 @@ export class ByteMapView implements View {
     session.addEventListener("read", () => this.light());
     session.layout().then(
       (inspection) => this.build(inspection),
-      (error: unknown) => fill(this.element, h("div", { class: "page-pad" }, problemCard(problemOf(error), "The map of this file cannot be made"))),
+      (error: unknown) =>
+        fill(this.element, h("div", { class: "page-pad" }, problemCard(problemOf(error), "The map of this file cannot be made"))),
     );
   }
 
@@ -64,14 +65,22 @@ export class ByteMapView implements View {
       moved: () => this.moved(layout.size),
     });
     const hex = new HexPane(this.session, inspection, this.pieces, (index, at) => map.choose(index, at));
-    map.element.setAttribute("aria-label", `Map of ${count(layout.size)} bytes in ${plural(this.pieces.length, "region")}. Left and right choose a region, plus and minus zoom.`);
+    map.element.setAttribute(
+      "aria-label",
+      `Map of ${count(layout.size)} bytes in ${plural(this.pieces.length, "region")}. Left and right choose a region, plus and minus zoom.`,
+    );
     this.map = map;
     fill(
       this.element,
       h(
         "div",
         { class: "toolbar" },
-        h("div", { class: "buttons joined" }, button("\u2212", () => map.zoom(2), { "aria-label": "Zoom out", title: "Zoom out (-)" }), button("+", () => map.zoom(0.5), { "aria-label": "Zoom in", title: "Zoom in (+)" })),
+        h(
+          "div",
+          { class: "buttons joined" },
+          button("\u2212", () => map.zoom(2), { "aria-label": "Zoom out", title: "Zoom out (-)" }),
+          button("+", () => map.zoom(0.5), { "aria-label": "Zoom in", title: "Zoom in (+)" }),
+        ),
         button("Whole file", () => map.look(0, layout.size), { title: "Whole file (0)" }),
         button("Zoom to region", () => map.zoomToSelected(), { title: "Zoom to the chosen region (Enter)" }),
         this.offsetForm(map),
@@ -89,7 +98,13 @@ export class ByteMapView implements View {
   }
 
   private offsetForm(map: ByteMap): HTMLElement {
-    const input = h("input", { type: "text", placeholder: "Offset", "aria-label": "Go to an offset, decimal or 0x", size: 10, spellcheck: "false" });
+    const input = h("input", {
+      type: "text",
+      placeholder: "Offset",
+      "aria-label": "Go to an offset, decimal or 0x",
+      size: 10,
+      spellcheck: "false",
+    });
     const form = h("form", { class: "inline" }, input);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -106,14 +121,22 @@ export class ByteMapView implements View {
 
   private selected(hex: HexPane, index: number, at: number): void {
     const piece = this.pieces[index]!;
-    fill(this.announce, `${piece.path.join(", ")}, ${KIND_NAMES[piece.kind]}, ${bytes(piece.end - piece.start)}, region ${index + 1} of ${this.pieces.length}`);
+    fill(
+      this.announce,
+      `${piece.path.join(", ")}, ${KIND_NAMES[piece.kind]}, ${bytes(piece.end - piece.start)}, region ${index + 1} of ${this.pieces.length}`,
+    );
     void hex.show(index, at);
   }
 
   private moved(size: number): void {
     if (!this.map) return;
     const { start, end } = this.map.seen;
-    fill(this.seen, end - start >= size ? plural(size, "byte") : `${count(Math.floor(start))} to ${count(Math.ceil(end))} of ${plural(size, "byte")}`);
+    fill(
+      this.seen,
+      end - start >= size
+        ? plural(size, "byte")
+        : `${count(Math.floor(start))} to ${count(Math.ceil(end))} of ${plural(size, "byte")}`,
+    );
   }
 
   /** Lights up what the last answer read. */
@@ -134,7 +157,11 @@ export class ByteMapView implements View {
     fill(
       this.tip,
       h("strong", {}, piece.path.join(" \u203a ")),
-      h("span", {}, [KIND_NAMES[piece.kind], column && `${column.name}, ${column.type}`, piece.encoding].filter(Boolean).join(" \u00b7 ")),
+      h(
+        "span",
+        {},
+        [KIND_NAMES[piece.kind], column && `${column.name}, ${column.type}`, piece.encoding].filter(Boolean).join(" \u00b7 "),
+      ),
       h("span", { class: "number" }, `${bytes(piece.end - piece.start)} from ${count(piece.start)} to ${count(piece.end)}`),
     );
     const box = this.element.querySelector(".canvas-box")!.getBoundingClientRect();
@@ -151,7 +178,9 @@ export class ByteMapView implements View {
     };
     const present = new Set(this.pieces.map((piece) => piece.kind));
     const kinds = (["header", "metadata", "padding", "gap"] as Paint[]).filter((kind) => present.has(kind));
-    const columns = [...new Set(this.pieces.flatMap((piece) => (piece.kind === "data" && piece.column !== undefined ? [piece.column] : [])))].sort((a, b) => a - b);
+    const columns = [
+      ...new Set(this.pieces.flatMap((piece) => (piece.kind === "data" && piece.column !== undefined ? [piece.column] : []))),
+    ].sort((a, b) => a - b);
     const rest = columns.length - NAMED;
     return h(
       "ul",

@@ -25,16 +25,28 @@ export function histogram(column: ColumnStatistics): HTMLElement | undefined {
   const most = Math.max(1, ...counts);
   const [min, max] = [column.min, column.max].map((value) => (typeof value === "number" ? value : undefined));
   const bars = counts.map((value, i) => {
-    const range = min !== undefined && max !== undefined ? `${rounded(edge(min, max, i, counts.length))} to ${rounded(edge(min, max, i + 1, counts.length))}: ` : "";
+    const range =
+      min !== undefined && max !== undefined
+        ? `${rounded(edge(min, max, i, counts.length))} to ${rounded(edge(min, max, i + 1, counts.length))}: `
+        : "";
     const bar = h("div", { class: "bar", title: `${range}${plural(value, "row")}` });
     bar.style.setProperty("--height", String(value / most));
     return bar;
   });
   return h(
     "figure",
-    { class: "histogram", role: "img", "aria-label": `Histogram: ${counts.length} bars from ${statisticText(column.min, column.type)} to ${statisticText(column.max, column.type)}, the highest ${plural(most, "row")}` },
+    {
+      class: "histogram",
+      role: "img",
+      "aria-label": `Histogram: ${counts.length} bars from ${statisticText(column.min, column.type)} to ${statisticText(column.max, column.type)}, the highest ${plural(most, "row")}`,
+    },
     h("div", { class: "bars" }, ...bars),
-    h("figcaption", {}, h("span", {}, statisticText(column.min, column.type)), h("span", {}, statisticText(column.max, column.type))),
+    h(
+      "figcaption",
+      {},
+      h("span", {}, statisticText(column.min, column.type)),
+      h("span", {}, statisticText(column.max, column.type)),
+    ),
   );
 }
 
@@ -48,7 +60,12 @@ export function topValues(column: ColumnStatistics): HTMLElement | undefined {
     { class: "top-values", "aria-label": column.top?.exact ? "Most frequent values" : "Most frequent values, estimated" },
     ...top.slice(0, 6).map(({ value, count: times }) => {
       const text = value === "" ? "empty" : statisticText(value, column.type);
-      const line = h("li", { title: `${text}: ${plural(times, "row")}` }, h("span", { class: value === "" ? "clip empty" : "clip" }, text), h("span", { class: "number quiet" }, `${count(times)}, ${percent(times, column.rows)}`));
+      const line = h(
+        "li",
+        { title: `${text}: ${plural(times, "row")}` },
+        h("span", { class: value === "" ? "clip empty" : "clip" }, text),
+        h("span", { class: "number quiet" }, `${count(times)}, ${percent(times, column.rows)}`),
+      );
       line.style.setProperty("--width", String(times / most));
       return line;
     }),

@@ -36,7 +36,11 @@ export class ColumnsView implements View {
         "div",
         { class: "toolbar" },
         this.filter,
-        rows > SAMPLE && button(`Sample ${count(SAMPLE)} rows`, () => void this.run(`${count(SAMPLE)} rows spread over the file`, { sample: SAMPLE })),
+        rows > SAMPLE &&
+          button(
+            `Sample ${count(SAMPLE)} rows`,
+            () => void this.run(`${count(SAMPLE)} rows spread over the file`, { sample: SAMPLE }),
+          ),
         button("All rows", () => void this.run("all rows", {}), { title: "Reads every row" }),
         this.source,
         this.pages,
@@ -76,7 +80,9 @@ export class ColumnsView implements View {
 
   private async run(what: string, how: { sample?: number }): Promise<void> {
     const columns = this.visible();
-    const value = await this.work.run(`Reading ${what}`, (options) => this.session.ask(`Statistics of ${what}`, this.session.reader.statistics({ columns, ...how }, options)));
+    const value = await this.work.run(`Reading ${what}`, (options) =>
+      this.session.ask(`Statistics of ${what}`, this.session.reader.statistics({ columns, ...how }, options)),
+    );
     if (!value) return;
     this.take(value, columns);
     fill(this.source, `From ${what}`);
@@ -99,7 +105,11 @@ export class ColumnsView implements View {
   private draw(): void {
     const { columns } = this.session.reader.inspection;
     const matching = this.matching();
-    fill(this.cards, ...this.visible().map((index) => this.card(index, columns[index]!)), matching.length === 0 && h("p", { class: "quiet" }, "No column has such a name."));
+    fill(
+      this.cards,
+      ...this.visible().map((index) => this.card(index, columns[index]!)),
+      matching.length === 0 && h("p", { class: "quiet" }, "No column has such a name."),
+    );
     const last = Math.ceil(matching.length / PAGE) - 1;
     const turn = (by: number): void => {
       this.page += by;
@@ -125,8 +135,23 @@ export class ColumnsView implements View {
     return h(
       "section",
       { class: "card column-card", "data-column": index, tabindex: -1, "aria-label": column.name },
-      h("h2", {}, swatch, h("span", { class: "clip", title: column.name }, column.name), h("span", { class: "quiet clip type", title: column.type }, column.type)),
-      h("div", { class: "picture" }, picture ?? h("p", { class: "quiet" }, statistics ? "Sample rows or read all of them to see how values are spread." : "No statistics yet.")),
+      h(
+        "h2",
+        {},
+        swatch,
+        h("span", { class: "clip", title: column.name }, column.name),
+        h("span", { class: "quiet clip type", title: column.type }, column.type),
+      ),
+      h(
+        "div",
+        { class: "picture" },
+        picture ??
+          h(
+            "p",
+            { class: "quiet" },
+            statistics ? "Sample rows or read all of them to see how values are spread." : "No statistics yet.",
+          ),
+      ),
       h("dl", { class: "facts tight" }, ...facts(statistics, column)),
     );
   }
@@ -144,7 +169,8 @@ function facts(statistics: ColumnStatistics | undefined, column: Column): HTMLEl
   if (typeof s?.mean === "number") list.push(["Mean", rounded(s.mean)]);
   const median = s?.quantiles?.p50;
   if (median !== undefined) list.push(["Median", statisticText(median, column.type)]);
-  if (s?.lengths) list.push(["Length", `${count(s.lengths.shortest)} to ${count(s.lengths.longest)}, mean ${rounded(s.lengths.mean, 3)}`]);
+  if (s?.lengths)
+    list.push(["Length", `${count(s.lengths.shortest)} to ${count(s.lengths.longest)}, mean ${rounded(s.lengths.mean, 3)}`]);
   if (s) list.push(["Rows seen", plural(s.rows, "row")]);
   return list.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { title: value }, value)));
 }

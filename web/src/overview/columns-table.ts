@@ -48,7 +48,12 @@ export function columnsTable(inspection: Inspection, choose: (column: number) =>
     const share = h("td", { class: "number share" }, percent(line.stored_bytes, inspection.bytes));
     share.style.setProperty("--share", String(line.stored_bytes / Math.max(1, inspection.bytes)));
     const times = ratio(line);
-    return [cell(bytes(line.stored_bytes)), share, cell(bytes(line.raw_bytes ?? 0)), cell(times ? `${times.toFixed(times < 10 ? 2 : 1)}\u00d7` : "\u2013")];
+    return [
+      cell(bytes(line.stored_bytes)),
+      share,
+      cell(bytes(line.raw_bytes ?? 0)),
+      cell(times ? `${times.toFixed(times < 10 ? 2 : 1)}\u00d7` : "\u2013"),
+    ];
   };
 
   const row = (line: Line): HTMLElement => {
@@ -58,7 +63,15 @@ export function columnsTable(inspection: Inspection, choose: (column: number) =>
       "tr",
       {},
       h("td", { class: "number quiet" }, count(line.index)),
-      h("th", { scope: "row" }, swatch, button(line.name === "" ? "(no name)" : line.name, () => choose(line.index), { class: "link", title: `Statistics of ${line.name}` })),
+      h(
+        "th",
+        { scope: "row" },
+        swatch,
+        button(line.name === "" ? "(no name)" : line.name, () => choose(line.index), {
+          class: "link",
+          title: `Statistics of ${line.name}`,
+        }),
+      ),
       h("td", {}, line.type, line.nullable && h("span", { class: "quiet" }, " or null")),
       ...sizes(line),
       h("td", { class: "encoding", title: line.encoding }, line.encoding ?? "\u2013"),
@@ -99,5 +112,14 @@ export function columnsTable(inspection: Inspection, choose: (column: number) =>
     );
   };
   draw();
-  return h("div", {}, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Columns" }, h("table", { class: "columns-table" }, head, body)), more);
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Columns" },
+      h("table", { class: "columns-table" }, head, body),
+    ),
+    more,
+  );
 }

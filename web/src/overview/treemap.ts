@@ -11,15 +11,25 @@ export function treemap(uses: Use[], whole: number, choose: (use: Use) => void):
   const draw = (): void => {
     const { width, height } = element.getBoundingClientRect();
     if (width === 0) return;
-    const boxes = squarify(uses.map((use) => use.bytes), { x: 0, y: 0, w: width, h: height });
+    const boxes = squarify(
+      uses.map((use) => use.bytes),
+      { x: 0, y: 0, w: width, h: height },
+    );
     fill(
       element,
       ...uses.map((use, i) => {
         const box = boxes[i]!;
         const label = `${use.name}: ${bytes(use.bytes)}, ${percent(use.bytes, whole)}`;
-        const tile = h("button", { type: "button", class: "tile", "aria-label": label, title: label, on: { click: () => choose(use) } });
+        const tile = h("button", {
+          type: "button",
+          class: "tile",
+          "aria-label": label,
+          title: label,
+          on: { click: () => choose(use) },
+        });
         if (box.w > 48 && box.h > 20) tile.append(h("span", { class: "tile-name" }, use.name));
-        if (box.w > 64 && box.h > 40) tile.append(h("span", { class: "tile-size" }, `${bytes(use.bytes)}, ${percent(use.bytes, whole)}`));
+        if (box.w > 64 && box.h > 40)
+          tile.append(h("span", { class: "tile-size" }, `${bytes(use.bytes)}, ${percent(use.bytes, whole)}`));
         tile.style.cssText = `left:${box.x}px;top:${box.y}px;width:${Math.max(1, box.w - 1)}px;height:${Math.max(1, box.h - 1)}px;background:${use.colour};color:${inkColour(use.kind)}`;
         return tile;
       }),

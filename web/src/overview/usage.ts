@@ -32,6 +32,5 @@ export function usage(inspection: Inspection, most = 60): Use[] {
 }
 
 function nameOf(kind: Paint): string {
-  if (kind === "data") return "All columns";
   return kind === "gap" ? "Gaps" : KIND_NAMES[kind];
 }

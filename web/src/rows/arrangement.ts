@@ -11,12 +11,30 @@ export interface Placed {
   width: number;
 }
 
-const WIDTHS: Record<Kind, number> = { number: 112, text: 176, bytes: 200, time: 192, duration: 120, bool: 80, nested: 260, other: 160 };
+const WIDTHS: Record<Kind, number> = {
+  number: 112,
+  text: 176,
+  bytes: 200,
+  time: 192,
+  duration: 120,
+  bool: 80,
+  nested: 260,
+  other: 160,
+};
 
 /** Wide enough for every number of a type: a number that is cut off would be read as another one. */
 function widthOf({ name, type }: Column): number {
   const kind = kindOf(type);
-  const least = kind !== "number" ? WIDTHS[kind] : /^u?int64/.test(type) ? 192 : /^(float64|double)/.test(type) ? 176 : /^decimal/.test(type) ? 240 : WIDTHS.number;
+  const least =
+    kind !== "number"
+      ? WIDTHS[kind]
+      : /^u?int64/.test(type)
+        ? 192
+        : /^(float64|double)/.test(type)
+          ? 176
+          : /^decimal/.test(type)
+            ? 240
+            : WIDTHS.number;
   return Math.min(320, Math.max(least, name.length * 9 + 28, Math.min(type.length, 24) * 7 + 28));
 }
 

@@ -18,7 +18,12 @@ export class ColumnsList {
     fill(
       this.element,
       this.filter,
-      h("div", { class: "buttons" }, button("Show all", () => this.change(() => arrangement.showAll()), { class: "small" }), button("Done", () => this.close(), { class: "small" })),
+      h(
+        "div",
+        { class: "buttons" },
+        button("Show all", () => this.change(() => arrangement.showAll()), { class: "small" }),
+        button("Done", () => this.close(), { class: "small" }),
+      ),
       this.items,
     );
     this.element.addEventListener("keydown", (event) => {
@@ -55,7 +60,9 @@ export class ColumnsList {
 
   private draw(): void {
     const wanted = this.filter.value.toLowerCase();
-    const all = this.arrangement.all().filter(({ index }) => this.arrangement.columns[index]!.name.toLowerCase().includes(wanted));
+    const all = this.arrangement
+      .all()
+      .filter(({ index }) => this.arrangement.columns[index]!.name.toLowerCase().includes(wanted));
     fill(
       this.items,
       ...all.slice(0, LISTED).map(({ index, shown, pinned }) => {
@@ -66,8 +73,13 @@ export class ColumnsList {
           "li",
           {},
           h("label", {}, box, h("span", { class: "clip" }, name)),
-          button("Only", () => this.change(() => this.arrangement.showOnly(index)), { class: "link", "aria-label": `Show only ${name}` }),
-          iconButton("pin", `Keep ${name} at the left`, () => this.change(() => this.arrangement.pin(index, !pinned)), { "aria-pressed": String(pinned) }),
+          button("Only", () => this.change(() => this.arrangement.showOnly(index)), {
+            class: "link",
+            "aria-label": `Show only ${name}`,
+          }),
+          iconButton("pin", `Keep ${name} at the left`, () => this.change(() => this.arrangement.pin(index, !pinned)), {
+            "aria-pressed": String(pinned),
+          }),
           iconButton("up", `Move ${name} left`, () => this.change(() => this.arrangement.moveBy(index, -1))),
           iconButton("down", `Move ${name} right`, () => this.change(() => this.arrangement.moveBy(index, 1))),
         );

@@ -39,7 +39,7 @@ export function splitAt(text: string, cursor: number): { before: string; word: s
 }
 
 function inString(text: string): boolean {
-  return ((text.match(/"/g) ?? []).length % 2 === 1) || ((text.match(/'/g) ?? []).length % 2 === 1);
+  return (text.match(/"/g) ?? []).length % 2 === 1 || (text.match(/'/g) ?? []).length % 2 === 1;
 }
 
 /** Proposals for the place of the cursor, at most `most`. */
@@ -57,14 +57,20 @@ export function proposals(text: string, cursor: number, columns: Column[], most 
       .sort((a, b) => Number(b.name.toLowerCase().startsWith(typed)) - Number(a.name.toLowerCase().startsWith(typed)))
       .map(({ name, type }) => ({ text: `${spelled(name)} `, label: name, note: type }));
   } else if (column) {
-    list = AFTER_COLUMN.filter(([operator]) => operator.startsWith(typed)).map(([operator, note]) => ({ text: operator, label: operator.trim(), note }));
+    list = AFTER_COLUMN.filter(([operator]) => operator.startsWith(typed)).map(([operator, note]) => ({
+      text: operator,
+      label: operator.trim(),
+      note,
+    }));
   } else if (/^[<>=!]+$/.test(last)) {
     const left = /(`[^`]*`|[A-Za-z0-9_.]+)\s*[<>=!]+$/.exec(complete)?.[1];
     const compared = columns.find(({ name }) => spelled(name) === left);
     const words = compared && kindOf(compared.type) === "bool" ? ["true", "false"] : [];
     list = words.filter((value) => value.startsWith(typed)).map((value) => ({ text: value, label: value, note: "value" }));
   } else {
-    list = ["and ", "or "].filter((value) => value.startsWith(typed)).map((value) => ({ text: value, label: value.trim(), note: "another condition" }));
+    list = ["and ", "or "]
+      .filter((value) => value.startsWith(typed))
+      .map((value) => ({ text: value, label: value.trim(), note: "another condition" }));
   }
   return list.filter((proposal) => proposal.text !== word).slice(0, most);
 }

@@ -24,7 +24,13 @@ export class ConditionBox {
     autocapitalize: "off",
   });
   private readonly mark = h("div", { class: "condition-mark", "aria-hidden": "true" });
-  private readonly list = h("ul", { class: "proposals", role: "listbox", id: this.listId, "aria-label": "Proposals", hidden: true });
+  private readonly list = h("ul", {
+    class: "proposals",
+    role: "listbox",
+    id: this.listId,
+    "aria-label": "Proposals",
+    hidden: true,
+  });
   /** The line that says what is wrong. */
   readonly error = h("p", { class: "condition-error", id: this.errorId, role: "status" });
   readonly element: HTMLElement;

@@ -11,6 +11,8 @@ const MOST = 100_000;
 const MOST_BYTES = 4096;
 /** Values of a list that are shown. */
 const MOST_ITEMS = 1000;
+/** Columns of the row that are listed. */
+export const LISTED = 200;
 
 export class DetailPane {
   readonly element = h("aside", { class: "detail", "aria-label": "Value", hidden: true });
@@ -32,22 +34,42 @@ export class DetailPane {
   }
 
   /** Shows a cell; `others` are the columns of its row, `value` gives their cells. */
-  show(number: number, column: Placed, others: Placed[], value: (column: Placed) => string | undefined, choose: (column: Placed) => void): void {
+  show(
+    number: number,
+    column: Placed,
+    others: Placed[],
+    value: (column: Placed) => string | undefined,
+    choose: (column: Placed) => void,
+  ): void {
     this.element.hidden = false;
     const cell = value(column);
     fill(
       this.element,
-      h("div", { class: "detail-head" }, h("h2", {}, column.name), iconButton("close", "Close the value", () => this.close())),
+      h(
+        "div",
+        { class: "detail-head" },
+        h("h2", {}, column.name),
+        iconButton("close", "Close the value", () => this.close()),
+      ),
       h("p", { class: "quiet" }, `Row ${count(number)}, ${column.type}`),
       cell === undefined ? h("p", { class: "quiet" }, "Reading") : this.value(cell, column.type),
       h("h3", {}, "The row"),
       h(
         "dl",
         { class: "detail-row" },
-        ...others.slice(0, 200).map((other) => {
+        ...others.slice(0, LISTED).map((other) => {
           const text = value(other);
           const seen = text === undefined ? { text: "", look: "waiting" } : shown(text, other.type);
-          return h("div", {}, h("dt", {}, button(other.name, () => choose(other), { class: "link" })), h("dd", { class: seen.look }, seen.text));
+          return h(
+            "div",
+            {},
+            h(
+              "dt",
+              {},
+              button(other.name, () => choose(other), { class: "link" }),
+            ),
+            h("dd", { class: seen.look }, seen.text),
+          );
         }),
       ),
     );
@@ -59,9 +81,16 @@ export class DetailPane {
     const text = full(cell, type);
     if (cell === "null") return h("p", { class: "null" }, "null");
     if (kind === "bytes") return h("div", {}, ...this.bytes(fromHex(plain(cell))), copy);
-    if (kind === "nested" || /^[[{]/.test(cell)) return h("div", {}, h("div", { class: "tree" }, this.tree(parseJson(cell), undefined, 0)), copy);
+    if (kind === "nested" || /^[[{]/.test(cell))
+      return h("div", {}, h("div", { class: "tree" }, this.tree(parseJson(cell), undefined, 0)), copy);
     const facts = kind === "text" ? plural(text.length, "character") : kind === "time" ? moment(text) : "";
-    return h("div", {}, h("pre", { class: "value", tabindex: 0 }, text.length > MOST ? `${text.slice(0, MOST)}\u2026` : text), h("p", { class: "quiet" }, facts), copy);
+    return h(
+      "div",
+      {},
+      h("pre", { class: "value", tabindex: 0 }, text.length > MOST ? `${text.slice(0, MOST)}\u2026` : text),
+      h("p", { class: "quiet" }, facts),
+      copy,
+    );
   }
 
   private bytes(data: Uint8Array): HTMLElement[] {
@@ -74,7 +103,10 @@ export class DetailPane {
       lines.push(`${at.toString(16).padStart(4, "0")}  ${digits.padEnd(23)}  ${signs}`);
     }
     const more = data.length > end ? `, the first ${count(end)} are shown` : "";
-    return [h("pre", { class: "value", tabindex: 0 }, lines.join("\n")), h("p", { class: "quiet" }, plural(data.length, "byte") + more)];
+    return [
+      h("pre", { class: "value", tabindex: 0 }, lines.join("\n")),
+      h("p", { class: "quiet" }, plural(data.length, "byte") + more),
+    ];
   }
 
   private tree(value: Json, name: string | undefined, depth: number): HTMLElement {
@@ -85,7 +117,11 @@ export class DetailPane {
     }
     const items: [string, Json][] = value.kind === "array" ? value.items.map((item, i) => [String(i), item]) : value.entries;
     const size = value.kind === "array" ? plural(items.length, "item") : plural(items.length, "field");
-    const details = h("details", { open: depth < 2 && items.length <= 50 }, h("summary", {}, label, h("span", { class: "quiet" }, size)));
+    const details = h(
+      "details",
+      { open: depth < 2 && items.length <= 50 },
+      h("summary", {}, label, h("span", { class: "quiet" }, size)),
+    );
     const open = (): void => {
       if (!details.open || details.childElementCount > 1) return;
       details.append(...items.slice(0, MOST_ITEMS).map(([key, item]) => this.tree(item, key, depth + 1)));

@@ -117,7 +117,9 @@ export class Grid {
     const { clientHeight: height, clientWidth: width, scrollLeft } = this.element;
     if (height === 0) return;
     this.layer.style.height = `${height}px`;
-    const columns = this.placed.filter(({ pinned, left, width: w }) => pinned || (left + w > scrollLeft - MORE_PIXELS && left < scrollLeft + width + MORE_PIXELS));
+    const columns = this.placed.filter(
+      ({ pinned, left, width: w }) => pinned || (left + w > scrollLeft - MORE_PIXELS && left < scrollLeft + width + MORE_PIXELS),
+    );
     const drawn = columns.map(({ index, left, width: w, pinned }) => `${index}:${left}:${w}:${pinned}`).join();
     if (drawn !== this.drawnColumns) {
       fill(this.head, ...header(columns, this.placed, this.numberWidth, this.arrangement));
@@ -125,9 +127,14 @@ export class Grid {
     }
     const first = Math.max(0, Math.floor(this.scroll.top / ROW));
     const last = Math.min(this.rowSource.total, Math.ceil((this.scroll.top + height - HEAD) / ROW));
-    this.rowSource.want(first, last, columns.map(({ index }) => index));
+    this.rowSource.want(
+      first,
+      last,
+      columns.map(({ index }) => index),
+    );
     const rows: HTMLElement[] = [];
-    for (let row = Math.max(0, first - MORE_ROWS); row < Math.min(this.rowSource.total, last + MORE_ROWS); row++) rows.push(this.row(row, columns));
+    for (let row = Math.max(0, first - MORE_ROWS); row < Math.min(this.rowSource.total, last + MORE_ROWS); row++)
+      rows.push(this.row(row, columns));
     this.body.replaceChildren(...rows);
     const { active } = this.selection;
     if (active && active.row >= first && active.row <= last) this.element.setAttribute("aria-activedescendant", this.cellId);
@@ -155,10 +162,24 @@ export class Grid {
     const value = text === undefined ? { text: "", look: "waiting" } : shown(text, column.type);
     const { active } = this.selection;
     const isActive = active?.row === row && active.column === position;
-    const looks = ["grid-cell", value.look, column.pinned && "pinned", this.selection.has(row, position) && "selected", isActive && "active"];
+    const looks = [
+      "grid-cell",
+      value.look,
+      column.pinned && "pinned",
+      this.selection.has(row, position) && "selected",
+      isActive && "active",
+    ];
     const cell = h(
       "div",
-      { class: looks.filter(Boolean).join(" "), role: "gridcell", "aria-colindex": position + 2, "data-row": row, "data-column": position, id: isActive && this.cellId, "aria-selected": this.selection.has(row, position) && "true" },
+      {
+        class: looks.filter(Boolean).join(" "),
+        role: "gridcell",
+        "aria-colindex": position + 2,
+        "data-row": row,
+        "data-column": position,
+        id: isActive && this.cellId,
+        "aria-selected": this.selection.has(row, position) && "true",
+      },
       value.text,
     );
     cell.style.width = `${column.width}px`;
@@ -203,6 +224,7 @@ export class Grid {
     const pinned = this.placed.filter((other) => other.pinned).reduce((sum, other) => sum + other.width, this.numberWidth);
     const { scrollLeft, clientWidth } = this.element;
     if (column.left < scrollLeft + pinned) this.element.scrollLeft = column.left - pinned;
-    else if (column.left + column.width > scrollLeft + clientWidth) this.element.scrollLeft = Math.min(column.left - pinned, column.left + column.width - clientWidth);
+    else if (column.left + column.width > scrollLeft + clientWidth)
+      this.element.scrollLeft = Math.min(column.left - pinned, column.left + column.width - clientWidth);
   }
 }

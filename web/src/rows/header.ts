@@ -23,7 +23,12 @@ function headerCell(column: Placed, position: number, all: Placed[], arrangement
   const edge = h("div", { class: "grid-edge", "aria-hidden": "true" });
   const cell = h(
     "div",
-    { class: `grid-title${column.pinned ? " pinned" : ""}${isRight(column.type) ? " number" : ""}`, role: "columnheader", "aria-colindex": position + 2, title: `${column.name}: ${column.type}` },
+    {
+      class: `grid-title${column.pinned ? " pinned" : ""}${isRight(column.type) ? " number" : ""}`,
+      role: "columnheader",
+      "aria-colindex": position + 2,
+      title: `${column.name}: ${column.type}`,
+    },
     h("span", { class: "grid-name" }, column.name),
     h("span", { class: "grid-type" }, column.type),
     edge,

@@ -11,6 +11,8 @@ export interface RowSource {
   number(row: number): number;
   /** Asks for rows `first` to `last` (exclusive) of columns; `changed` is called when they are there. */
   want(first: number, last: number, columns: number[]): void;
+  /** Reads the cells of one row that are not known yet. */
+  readRest(row: number, columns: number[]): Promise<void>;
   /** Cells for copying, whether they were seen or not. */
   read(first: number, last: number, columns: number[]): Promise<string[][]>;
   changed: () => void;
@@ -28,6 +30,8 @@ export class FileRows implements RowSource {
   changed = (): void => {};
   failed = (_: unknown): void => {};
   private readonly blocks = new Map<number, Map<number, string[]>>();
+  /** Cells beside the blocks: of one row that is looked at as a whole. */
+  private single: { row: number; cells: Map<number, string> } = { row: -1, cells: new Map() };
   private wanted?: { first: number; last: number; columns: number[] };
   private fetching?: { first: number; last: number; control: AbortController };
   private timer?: ReturnType<typeof setTimeout> | undefined;
@@ -41,7 +45,16 @@ export class FileRows implements RowSource {
 
   cell(row: number, column: number): string | undefined {
     const block = Math.floor(row / BLOCK);
-    return this.blocks.get(block)?.get(column)?.[row - block * BLOCK];
+    const known = this.blocks.get(block)?.get(column)?.[row - block * BLOCK];
+    return known ?? (this.single.row === row ? this.single.cells.get(column) : undefined);
+  }
+
+  async readRest(row: number, columns: number[]): Promise<void> {
+    const missing = columns.filter((column) => this.cell(row, column) === undefined);
+    if (missing.length === 0 || this.session.state !== "open") return;
+    const [cells = []] = await this.read(row, row + 1, missing);
+    this.single = { row, cells: new Map(missing.map((column, i) => [column, cells[i] ?? "null"])) };
+    this.changed();
   }
 
   number(row: number): number {
@@ -117,7 +130,12 @@ export class FileRows implements RowSource {
       const block = start / BLOCK;
       const known = this.blocks.get(block) ?? new Map<number, string[]>();
       const rows = cells.slice(start - first, start - first + BLOCK);
-      columns.forEach((column, i) => known.set(column, rows.map((row) => row[i] ?? "null")));
+      columns.forEach((column, i) =>
+        known.set(
+          column,
+          rows.map((row) => row[i] ?? "null"),
+        ),
+      );
       this.blocks.delete(block);
       this.blocks.set(block, known);
     }
@@ -174,6 +192,8 @@ export class FoundRows implements RowSource {
     if (this.session.state === "open" && last + 20 >= this.total) void this.look();
   }
 
+  async readRest(): Promise<void> {}
+
   async read(first: number, last: number, columns: number[]): Promise<string[][]> {
     return this.cells.slice(first, last).map((row) => columns.map((column) => row[this.columns.indexOf(column)] ?? "null"));
   }
@@ -194,7 +214,10 @@ export class FoundRows implements RowSource {
         this.looked = (start + fraction * (rows - start)) / rows;
         this.changed();
       };
-      const answer = this.session.reader.find({ columns: this.columns, where: this.where, start, limit: FOUND }, { signal: this.control.signal, progress });
+      const answer = this.session.reader.find(
+        { columns: this.columns, where: this.where, start, limit: FOUND },
+        { signal: this.control.signal, progress },
+      );
       const found = await this.session.ask("The condition", answer);
       this.numbers.push(...found.numbers);
       this.cells.push(...found.cells);

@@ -4,8 +4,9 @@ import { h } from "../dom";
 import { plural } from "../format";
 import type { Column } from "../reader/contract";
 import { copied } from "../values";
+import { afterQuiet } from "../work";
 import { Arrangement, type Placed } from "./arrangement";
-import { DetailPane } from "./detail";
+import { DetailPane, LISTED } from "./detail";
 import { Grid } from "./grid";
 import type { RowSource } from "./source";
 
@@ -36,6 +37,9 @@ export class Table {
       copy: () => void this.copy(),
     });
     this.element = h("div", { class: "table" }, this.grid.element, this.detail.element);
+    this.grid.element.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.detail.isOpen) this.detail.close();
+    });
     this.listen(source);
   }
 
@@ -57,14 +61,26 @@ export class Table {
   private showDetail(): void {
     const { column, row, grid } = this;
     if (!column) return;
+    this.completeSoon();
     this.detail.show(
       grid.source.number(row),
       column,
       grid.columns,
       (other) => grid.source.cell(row, other.index),
-      (other) => grid.selection.choose(row, grid.columns.findIndex(({ index }) => index === other.index)),
+      (other) =>
+        grid.selection.choose(
+          row,
+          grid.columns.findIndex(({ index }) => index === other.index),
+        ),
     );
   }
+
+  /** Reads the rest of the row once the choice has settled. */
+  private readonly completeSoon = afterQuiet(200, () => {
+    const columns = this.grid.columns.slice(0, LISTED).map(({ index }) => index);
+    if (this.detail.isOpen)
+      this.grid.source.readRest(this.row, columns).catch((error: unknown) => this.grid.source.failed(error));
+  });
 
   async copy(): Promise<void> {
     const { box } = this.grid.selection;
@@ -72,10 +88,16 @@ export class Table {
     const columns = this.grid.columns.slice(box.left, box.right + 1);
     const last = Math.min(box.bottom + 1, box.top + COPIED);
     try {
-      const cells = await this.grid.source.read(box.top, last, columns.map(({ index }) => index));
+      const cells = await this.grid.source.read(
+        box.top,
+        last,
+        columns.map(({ index }) => index),
+      );
       const single = cells.length === 1 && columns.length === 1;
       const rows = cells.map((row) => row.map(copied));
-      await copyText(single ? (rows[0]?.[0] ?? "") : asTable(cells.length > 1 ? [columns.map(({ name }) => name), ...rows] : rows));
+      await copyText(
+        single ? (rows[0]?.[0] ?? "") : asTable(cells.length > 1 ? [columns.map(({ name }) => name), ...rows] : rows),
+      );
       this.say(single ? "Copied the value." : `Copied ${plural(cells.length, "row")} of ${plural(columns.length, "column")}.`);
     } catch (error) {
       this.say(error instanceof Error ? error.message : String(error));

@@ -15,7 +15,14 @@ export class RowsView implements View {
   readonly element = h("div", { class: "rows" });
   private readonly condition: ConditionBox;
   private readonly table: Table;
-  private readonly jump = h("input", { type: "text", inputmode: "numeric", class: "jump", placeholder: "Row", "aria-label": "Go to row", title: "Go to row (g)" });
+  private readonly jump = h("input", {
+    type: "text",
+    inputmode: "numeric",
+    class: "jump",
+    placeholder: "Row",
+    "aria-label": "Go to row",
+    title: "Go to row (g)",
+  });
   private readonly summary = h("span", { class: "summary", role: "status" });
   private readonly trouble = h("div");
   private readonly work = new Work();
@@ -44,7 +51,9 @@ export class RowsView implements View {
         h("div", { class: "popover-place" }, list.opener, list.element),
         jumpForm,
         button("Copy", () => void this.table.copy(), { title: "Copy the selected cells (Ctrl+C)" }),
-        button("Save as", () => exportDialog(session, this.table.arrangement.shown(), this.where), { title: "Save as CSV, NDJSON, Parquet or Lance" }),
+        button("Save as", () => exportDialog(session, this.table.arrangement.shown(), this.where), {
+          title: "Save as CSV, NDJSON, Parquet or Lance",
+        }),
       ),
       h("div", { class: "rows-line" }, this.condition.error, this.summary, this.work.element),
       this.trouble,
@@ -131,28 +140,45 @@ export class RowsView implements View {
     const shown = this.table.arrangement.shown().length;
     const columns = shown === all ? plural(all, "column") : `${count(shown)} of ${plural(all, "column")}`;
     if (!(source instanceof FoundRows)) {
-      this.table.grid.say(all === 0 ? "This file holds no table, so there are no rows to show." : source.total === 0 ? "This table has no rows." : "");
+      this.table.grid.say(
+        all === 0
+          ? "This file holds no table, so there are no rows to show."
+          : source.total === 0
+            ? "This table has no rows."
+            : "",
+      );
       fill(this.summary, `${plural(source.total, "row")}, ${columns}`);
       return;
     }
     const found = plural(source.total, "row");
-    const state = source.complete ? `${found} found` : source.looking ? `${found} so far, looked at ${percent(source.looked, 1)}` : `First ${found} found, more below`;
+    const state = source.complete
+      ? `${found} found`
+      : source.looking
+        ? `${found} so far, looked at ${percent(source.looked, 1)}`
+        : `First ${found} found`;
     const nothing = source.total === 0 && !source.looking && !source.broken;
     this.table.grid.say(nothing ? "No row meets the condition." : "");
     fill(
       this.summary,
       `${state}, ${columns} `,
       !source.complete && !source.looking && button("Count all", () => void this.countAll(), { class: "small" }),
-      button("Clear", () => {
-        this.condition.value = "";
-        this.apply("");
-      }, { class: "small" }),
+      button(
+        "Clear",
+        () => {
+          this.condition.value = "";
+          this.apply("");
+        },
+        { class: "small" },
+      ),
     );
   }
 
   private async countAll(): Promise<void> {
     const { where } = this;
-    const total = await this.work.run("Counting", (options) => this.session.ask("Counting", this.session.reader.count({ where }, options)));
-    if (total !== undefined && where === this.where) fill(this.work.element, h("span", {}, sentence(`${plural(total, "row")} in all`)));
+    const total = await this.work.run("Counting", (options) =>
+      this.session.ask("Counting", this.session.reader.count({ where }, options)),
+    );
+    if (total !== undefined && where === this.where)
+      fill(this.work.element, h("span", {}, sentence(`${plural(total, "row")} in all`)));
   }
 }

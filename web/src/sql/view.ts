@@ -13,7 +13,13 @@ import { forgetAll, history, remember } from "./history";
 export class SqlView {
   readonly title = "SQL";
   readonly element = h("div", { class: "sql" });
-  private readonly editor = h("textarea", { class: "editor", rows: 6, spellcheck: "false", autocapitalize: "off", "aria-label": "SQL query" });
+  private readonly editor = h("textarea", {
+    class: "editor",
+    rows: 6,
+    spellcheck: "false",
+    autocapitalize: "off",
+    "aria-label": "SQL query",
+  });
   private readonly past = h("select", { "aria-label": "Earlier queries" });
   private readonly line = h("p", { class: "quiet sql-line", role: "status" });
   private readonly result = h("div", { class: "sql-result" });
@@ -46,10 +52,14 @@ export class SqlView {
           button("Run", () => void this.run(), { class: "primary", title: "Run (Ctrl+Enter)" }),
           button("Plan", () => void this.explain(), { title: "Show how the query would be run" }),
           this.past,
-          button("Forget", () => {
-            forgetAll();
-            this.drawPast();
-          }, { title: "Forget earlier queries" }),
+          button(
+            "Forget",
+            () => {
+              forgetAll();
+              this.drawPast();
+            },
+            { title: "Forget earlier queries" },
+          ),
           h("span", { class: "quiet tables" }, `Tables: ${served.tables.map(quoted).join(", ")}`),
         ),
       ),
@@ -69,7 +79,11 @@ export class SqlView {
   private drawPast(): void {
     const past = history();
     this.past.disabled = past.length === 0;
-    fill(this.past, h("option", { value: "" }, past.length > 0 ? "Earlier queries" : "No earlier queries"), ...past.map((text, i) => h("option", { value: i }, text.replace(/\s+/g, " ").slice(0, 80))));
+    fill(
+      this.past,
+      h("option", { value: "" }, past.length > 0 ? "Earlier queries" : "No earlier queries"),
+      ...past.map((text, i) => h("option", { value: i }, text.replace(/\s+/g, " ").slice(0, 80))),
+    );
   }
 
   private async run(): Promise<void> {

@@ -15,7 +15,11 @@ const refuse = (): never => {
 };
 
 export const open: c.Open = async (source) => {
-  const columns = Array.from({ length: 30 }, (_, i) => ({ name: `c${i}`, type: i % 3 === 0 ? "int64" : i % 3 === 1 ? "string" : "float64", nullable: false }));
+  const columns = Array.from({ length: 30 }, (_, i) => ({
+    name: `c${i}`,
+    type: i % 3 === 0 ? "int64" : i % 3 === 1 ? "string" : "float64",
+    nullable: false,
+  }));
   const inspection: c.Inspection = { file: source.name, format: "numbers", properties: {}, bytes: 1, rows: ROWS, columns };
   const reader: c.Reader = {
     inspection,

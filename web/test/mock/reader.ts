@@ -42,13 +42,17 @@ class MockReader implements c.Reader {
 
   private traffic(columns: c.ColumnName[] | undefined, also = (_: c.Region): boolean => false): c.Traffic {
     const wanted = new Set(columns ?? this.laidOut.columns.keys());
-    const ranges = (this.laidOut.layout?.regions ?? []).filter((r) => also(r) || (r.kind === "data" && wanted.has(r.column ?? -1))).map((r) => r.range);
+    const ranges = (this.laidOut.layout?.regions ?? [])
+      .filter((r) => also(r) || (r.kind === "data" && wanted.has(r.column ?? -1)))
+      .map((r) => r.range);
     return { requests: ranges.length, cached: 0, bytes: ranges.reduce((sum, r) => sum + r.end - r.start, 0), ranges };
   }
 
   private parse(data: ArrayBuffer, columns: c.ColumnName[] | undefined, start: number): c.Rows {
     const names = (columns ?? [...this.inspection.columns.keys()]).map((i) => this.inspection.columns[i as number]!.name);
-    const lines = text(data).split("\n").filter((line) => line !== "");
+    const lines = text(data)
+      .split("\n")
+      .filter((line) => line !== "");
     const cells = lines.map((line) => {
       const row = parseJson(line);
       return row.kind === "object" ? row.entries.map(([, value]) => pretty(value)) : [];
@@ -57,14 +61,35 @@ class MockReader implements c.Reader {
   }
 
   async rows(request: { columns?: c.ColumnName[]; start: number; count: number }, options?: c.Options): c.Answer<c.Rows> {
-    const data = await run(["cat", this.file, "--as", "ndjson", "--rows", `${request.start}..${request.start + request.count}`, ...quoted(request.columns)], options);
+    const data = await run(
+      [
+        "cat",
+        this.file,
+        "--as",
+        "ndjson",
+        "--rows",
+        `${request.start}..${request.start + request.count}`,
+        ...quoted(request.columns),
+      ],
+      options,
+    );
     return { value: this.parse(data, request.columns, request.start), traffic: this.traffic(request.columns) };
   }
 
-  async find(request: { columns?: c.ColumnName[]; where: string; start: number; limit: number }, options?: c.Options): c.Answer<c.Found> {
-    const data = await run(["cat", this.file, "--as", "ndjson", "--where", request.where, "--rows", `${request.start}..`, ...quoted(request.columns)], options);
+  async find(
+    request: { columns?: c.ColumnName[]; where: string; start: number; limit: number },
+    options?: c.Options,
+  ): c.Answer<c.Found> {
+    const data = await run(
+      ["cat", this.file, "--as", "ndjson", "--where", request.where, "--rows", `${request.start}..`, ...quoted(request.columns)],
+      options,
+    );
     const all = this.parse(data, request.columns, request.start);
-    const value: c.Found = { columns: all.columns, numbers: all.numbers.slice(0, request.limit), cells: all.cells.slice(0, request.limit) };
+    const value: c.Found = {
+      columns: all.columns,
+      numbers: all.numbers.slice(0, request.limit),
+      cells: all.cells.slice(0, request.limit),
+    };
     if (all.cells.length > request.limit) value.next = request.start + request.limit;
     return { value, traffic: this.traffic(request.columns) };
   }
@@ -82,9 +107,14 @@ class MockReader implements c.Reader {
     }
   }
 
-  async statistics(request: { columns?: c.ColumnName[]; where?: string; sample?: number; metadata?: boolean }, options?: c.Options): c.Answer<c.ColumnStatistics[]> {
+  async statistics(
+    request: { columns?: c.ColumnName[]; where?: string; sample?: number; metadata?: boolean },
+    options?: c.Options,
+  ): c.Answer<c.ColumnStatistics[]> {
     const quick = request.metadata ? ["--quick"] : [];
-    const data = JSON.parse(text(await run(["stats", "--json", this.file, ...quick, ...quoted(request.columns)], options))) as { columns: c.ColumnStatistics[] };
+    const data = JSON.parse(text(await run(["stats", "--json", this.file, ...quick, ...quoted(request.columns)], options))) as {
+      columns: c.ColumnStatistics[];
+    };
     return { value: data.columns, traffic: this.traffic(quick.length ? [] : request.columns) };
   }
 
@@ -98,9 +128,23 @@ class MockReader implements c.Reader {
     return { value, traffic: { requests: 1, cached: 0, bytes: value.length, ranges: [range] } };
   }
 
-  async export(request: { format: c.ExportFormat; columns?: c.ColumnName[]; where?: string; rows?: c.Range }, options?: c.Options): c.Answer<c.Exported> {
+  async export(
+    request: { format: c.ExportFormat; columns?: c.ColumnName[]; where?: string; rows?: c.Range },
+    options?: c.Options,
+  ): c.Answer<c.Exported> {
     const as = request.format === "csv" ? "csv" : "ndjson";
-    const data = await run(["cat", this.file, "--as", as, ...(request.where ? ["--where", request.where] : []), ...(request.rows ? ["--rows", `${request.rows.start}..${request.rows.end}`] : []), ...quoted(request.columns)], options);
+    const data = await run(
+      [
+        "cat",
+        this.file,
+        "--as",
+        as,
+        ...(request.where ? ["--where", request.where] : []),
+        ...(request.rows ? ["--rows", `${request.rows.start}..${request.rows.end}`] : []),
+        ...quoted(request.columns),
+      ],
+      options,
+    );
     return { value: { blob: new Blob([data]), rows: 0, notes: [] }, traffic: this.traffic(request.columns) };
   }
 
@@ -114,7 +158,9 @@ class MockReader implements c.Reader {
 
 export const open: c.Open = async (source) => {
   const blob = source.kind === "file" ? source.file : await (await fetch(source.url)).blob();
-  const { id } = (await (await fetch(`${place("upload")}?name=${encodeURIComponent(source.name)}`, { method: "POST", body: blob })).json()) as { id: number };
+  const { id } = (await (
+    await fetch(`${place("upload")}?name=${encodeURIComponent(source.name)}`, { method: "POST", body: blob })
+  ).json()) as { id: number };
   const file = `FILE:${id}`;
   const inspection = JSON.parse(text(await run(["inspect", "--layout", "--json", file]))) as c.Inspection;
   return new MockReader({ ...inspection, file: source.name }, file, blob);
