@@ -210,7 +210,7 @@ export interface Reader {
   /** Nothing if the condition can be asked of this file, else why not and where (an offset into the text). */
   check(where: string): Promise<{ message: string; at?: number } | undefined>;
   /** Statistics of columns: of all rows, of about `sample` rows spread over the file, or what the file knows without being read
-   *  (`metadata`; then there is no condition). */
+   *  (`metadata`, or a `sample` of 0; then there is no condition). Whole numbers beyond 2^53 come as texts. */
   statistics(request: { columns?: ColumnName[]; where?: string; sample?: number; metadata?: boolean }, options?: Options): Answer<ColumnStatistics[]>;
   verify(options?: Options): Answer<Verification>;
   bytes(range: Range): Answer<Uint8Array>;
