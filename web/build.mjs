@@ -5,6 +5,7 @@ import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -75,10 +76,12 @@ export async function buildPage({ out = join(here, "dist"), reader = join(here, 
   return join(out, "explorer.html");
 }
 
-/** Copies the WebAssembly module beside the page. */
+/** Copies the WebAssembly module beside the page, as it is and compressed, as the page loads it. */
 async function buildModule(out) {
   const built = join(here, "src/reader/colkit.wasm");
-  if (existsSync(built)) await copyFile(built, join(out, "colkit.wasm"));
+  if (!existsSync(built)) return;
+  await copyFile(built, join(out, "colkit.wasm"));
+  await writeFile(join(out, "colkit.wasm.gz"), gzipSync(await readFile(built), { level: 9 }));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

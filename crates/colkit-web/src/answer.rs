@@ -19,6 +19,22 @@ pub fn document(value: &impl Serialize) -> Result<Vec<u8>> {
     Ok(serde_json::to_vec(value).map_err(std::io::Error::from)?)
 }
 
+/// The document with whole numbers that JavaScript would round as texts.
+pub fn without_large_numbers(value: Value) -> Value {
+    const EXACT: u64 = 1 << 53;
+    match value {
+        Value::Number(number) => match (number.as_i64().map(i64::unsigned_abs), number.as_u64()) {
+            (Some(large), _) | (None, Some(large)) if large > EXACT => number.to_string().into(),
+            _ => number.into(),
+        },
+        Value::Array(items) => items.into_iter().map(without_large_numbers).collect(),
+        Value::Object(members) => {
+            members.into_iter().map(|(name, value)| (name, without_large_numbers(value))).collect()
+        }
+        other => other,
+    }
+}
+
 /// What a file is, and how much of it was read if that is not all.
 pub fn inspection(report: FileReport, file: &HostedFile) -> Result<Vec<u8>> {
     #[derive(Serialize)]
@@ -53,4 +69,16 @@ pub fn rows(batch: &RecordBatch, numbers: &[u64], next: Option<u64>) -> Result<V
         }
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_all_their_digits() {
+        let document = json!({"min": [-9007199254740993_i64, 1.5, 7], "max": u64::MAX});
+        let expected = json!({"min": ["-9007199254740993", 1.5, 7], "max": "18446744073709551615"});
+        assert_eq!(without_large_numbers(document), expected);
+    }
 }

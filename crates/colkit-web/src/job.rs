@@ -6,11 +6,11 @@ use crate::request::{Columns, Request, names};
 use bytes::Bytes;
 use colkit::core::coroutine::{Io, coroutine};
 use colkit::core::{Boxed, Machine, Step};
-use colkit::hosted::{Host, HostedFile, Text, diff};
+use colkit::hosted::{Find, Host, HostedFile, Text, diff};
 use colkit::report::{self, FileReport};
 use colkit::{
-    ByteRange, CreateOptions, DiffOptions, Error, Format, Limits, OpenOptions, Registry, Result, ScanBuilder, Sink,
-    TextOptions, Types,
+    ByteRange, CreateOptions, DiffOptions, Error, Format, Limits, Nulls, OpenOptions, Registry, Result, ScanBuilder,
+    Sink, TextOptions, Types,
 };
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -149,11 +149,16 @@ fn machine(
         Request::Rows { file: id, columns, start, count } => {
             let file = file(id)?;
             work(move |io| async move {
+                let host = Host::new(io, 0);
+                if file.row_count() == 0 {
+                    // What holds no table says so when it is read.
+                    scan(&file, &columns, None).batches_from(&host).await?.next().await?;
+                }
                 let end = start.saturating_add(count).min(file.row_count());
                 let numbers: Vec<u64> = (start..end).collect();
                 let take = file.take(numbers.iter().copied());
                 let take = names(&columns).into_iter().fold(take, |take, columns| take.columns(columns));
-                let batch = take.batch_from(&Host::new(io, 0)).await?;
+                let batch = take.batch_from(&host).await?;
                 answer::rows(&batch, &numbers, None)
             })
         }
@@ -163,9 +168,10 @@ fn machine(
                 let condition = file.condition(&r#where)?;
                 let all = file.row_count();
                 let looked = |row| progress.of(row - start.min(row), all - start.min(all));
-                let host = Host::new(io, 0);
                 let columns = names(&columns);
-                let found = file.find(&host, &condition, columns.as_deref(), start, limit, SCAN_MEMORY, looked).await?;
+                let find =
+                    Find { condition: &condition, columns: columns.as_deref(), start, limit, memory: SCAN_MEMORY };
+                let found = file.find(&Host::new(io, 0), find, looked).await?;
                 answer::rows(&found.rows, &found.numbers, found.next)
             })
         }
@@ -191,14 +197,15 @@ fn machine(
         Request::Statistics { file: id, columns, r#where, sample, metadata } => {
             let file = file(id)?;
             work(move |io| async move {
-                let stats = if metadata == Some(true) {
+                let stats = if metadata == Some(true) || sample == Some(0) {
                     file.stats_from_metadata(names(&columns).as_deref())?
                 } else {
                     let all = sample.map_or(file.row_count(), |sample| sample.min(file.row_count()));
                     let read = |rows| progress.of(rows, all);
                     scan(&file, &columns, r#where.as_deref()).stats_from(&Host::new(io, 0), sample, read).await?
                 };
-                answer::document(&report::statistics(file.name(), file.format().name(), &stats)?)
+                let statistics = report::statistics(file.name(), file.format().name(), &stats)?;
+                answer::document(&answer::without_large_numbers(statistics))
             })
         }
         Request::Verify { file: id } => {
@@ -246,11 +253,14 @@ fn scan<'a>(file: &'a HostedFile, columns: &Columns, condition: Option<&str>) ->
     condition.into_iter().fold(scan, ScanBuilder::filter)
 }
 
-/// The format of an export, and how it is written: without zstd, which is only read here; and text takes what it can.
+/// The format of an export, and how it is written: without zstd, which is only read here; and text takes whatever it can.
 fn target(name: &str) -> Result<(Arc<dyn Format>, CreateOptions)> {
     let compression = colkit::interop::ParquetCompression::Snappy;
     let registry = Registry::default().configured(colkit::interop::Parquet { compression });
     let options = CreateOptions::new().with_memory(SCAN_MEMORY).with_threads(1).with_drop_metadata(true);
-    let types = if registry.is_text(name) { Types::Lossy } else { Types::Refuse };
-    Ok((registry.named(name, &TextOptions::default())?, options.with_types(types)))
+    let options = match name {
+        "csv" => options.with_types(Types::Lossy).with_nulls(Nulls::Fill),
+        _ => options,
+    };
+    Ok((registry.named(name, &TextOptions::default())?, options))
 }

@@ -8,6 +8,8 @@ interface Store {
   readonly size: number;
   /** Ranges at most this far apart are read together. */
   readonly gap: number;
+  /** Whether its bytes are in memory already, so that reading them costs nothing. */
+  readonly inMemory?: boolean;
   read(range: Range, signal?: AbortSignal): Promise<Uint8Array>;
 }
 
@@ -29,6 +31,11 @@ export class FileBytes {
   static async of(source: Source, counter: Counter, signal?: AbortSignal): Promise<FileBytes> {
     if (source.kind === "file") return new FileBytes(new BlobStore(source.file));
     return new FileBytes(await openUrl(source, counter, signal));
+  }
+
+  /** Bytes that were made of others, which were counted. */
+  static inMemory(blob: Blob): FileBytes {
+    return new FileBytes(new BlobStore(blob, true));
   }
 
   get size(): number {
@@ -59,7 +66,7 @@ export class FileBytes {
     let next = 0;
     const worker = async (): Promise<void> => {
       for (let range = requests[next++]; range; range = requests[next++]) {
-        counter.asked(range.end - range.start);
+        if (!this.store.inMemory) counter.asked(range.end - range.start);
         const bytes = await this.store.read(range, signal);
         if (bytes.length !== range.end - range.start) {
           throw problem("io", "short_read", "the file is shorter than it was when it was opened", { offset: range.start });
@@ -122,7 +129,10 @@ function cut(range: Range, parts: Part[]): Uint8Array {
 class BlobStore implements Store {
   readonly gap = 4096;
 
-  constructor(private readonly blob: Blob) {}
+  constructor(
+    private readonly blob: Blob,
+    readonly inMemory = false,
+  ) {}
 
   get size(): number {
     return this.blob.size;
@@ -204,7 +214,7 @@ async function openUrl(source: Source & { kind: "url" }, counter: Counter, signa
     if (size !== undefined) return new UrlStore(source.url, Number(size), versionOf(first));
     throw problem("io", "not_possible", "the server does not say how long the file is", { file: source.url });
   }
-  if (first.status === 416) return new BlobStore(new Blob());
+  if (first.status === 416) return new BlobStore(new Blob(), true);
   if (first.status !== 200) throw noRanges(source.url, first);
   const length = Number(first.headers.get("content-length") ?? Number.NaN);
   if (!(length <= MOST_WHOLE)) {
@@ -213,7 +223,7 @@ async function openUrl(source: Source & { kind: "url" }, counter: Counter, signa
   }
   const whole = await first.blob();
   counter.asked(whole.size);
-  return new BlobStore(whole);
+  return new BlobStore(whole, true);
 }
 
 async function headLength(url: string, signal?: AbortSignal): Promise<string | undefined> {

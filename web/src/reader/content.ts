@@ -20,13 +20,13 @@ export interface Content {
 }
 
 export async function content(source: Source, stored: FileBytes, counter: Counter, options: OpenOptions): Promise<Content> {
-  const { name } = source;
-  if (!/\.gz$/i.test(name)) return { bytes: stored, name, isCut: false };
+  // The format is told by what is before it. Who serves a file may have taken the compression off.
+  const name = source.name.replace(/\.gz$/i, "");
+  if (!/\.gz$/i.test(source.name)) return { bytes: stored, name, isCut: false };
   const [head] = await stored.read([{ start: 0, end: Math.min(3, stored.size) }], counter, options.signal);
   if (head![0] !== 0x1f || head![1] !== 0x8b || head![2] !== 8) return { bytes: stored, name, isCut: false };
   const { blob, isCut } = await gunzipped(stored, counter, options);
-  const inner = { kind: "file", name, file: blob } as const;
-  return { bytes: await FileBytes.of(inner, counter), name: name.replace(/\.gz$/i, ""), compression: "gzip", isCut };
+  return { bytes: FileBytes.inMemory(blob), name, compression: "gzip", isCut };
 }
 
 async function gunzipped(stored: FileBytes, counter: Counter, options: OpenOptions): Promise<{ blob: Blob; isCut: boolean }> {

@@ -3,6 +3,7 @@ import type { Inspection, OpenOptions, Options, Problem, Range, Source, Traffic 
 import { ReaderError } from "./contract";
 import { FileBytes } from "./bytes";
 import { content } from "./content";
+import { inUtf8 } from "./encoding";
 import { Instance, Trap } from "./instance";
 import { problem } from "./problems";
 import { Counter } from "./traffic";
@@ -19,6 +20,9 @@ const START = 2 << 20;
 /** After so many milliseconds of work others get their turn: an abort, for example. */
 const TURN = 40;
 
+/** Of a file that is made, so many bytes are held before the browser keeps them, on its disk if need be. */
+const HELD = 16 << 20;
+
 /** What the module is asked about a file. */
 export interface Request {
   op: string;
@@ -29,7 +33,7 @@ export interface Request {
 export interface Reply {
   bytes: Uint8Array;
   /** What was written of a file. */
-  parts: Uint8Array[];
+  parts: (Uint8Array | Blob)[];
   traffic: Traffic;
 }
 
@@ -62,13 +66,29 @@ export class Engine {
     const long = bytes.isRemote ? LONG_REMOTE_TEXT : LONG_TEXT;
     const start = isCut ? bytes.size - 1 : !options.whole && bytes.size > long ? START : undefined;
     const file: OpenFile = { id: ++this.opened, name, bytes, start, instance: undefined };
-    const inspection = await this.reopen(file, counter, options).catch(named);
+    const inspection = await this.firstOpen(file, counter, options).catch(named);
     this.files.set(file.id, file);
+    inspection.file = source.name;
     if (found.compression) {
       inspection.properties.compression = `${found.compression}, ${bytes.size} bytes of text`;
       if (inspection.sample && isCut) inspection.bytes = stored.size;
     }
     return { file: file.id, inspection, opening: counter.traffic };
+  }
+
+  /** Opens a file. Text in another encoding than UTF-8 is rewritten first. */
+  private async firstOpen(file: OpenFile, counter: Counter, options: Options): Promise<Inspection> {
+    try {
+      return await this.reopen(file, counter, options);
+    } catch (error) {
+      if (!(error instanceof ReaderError) || error.problem.code !== "bad_utf8") throw error;
+      const text = await inUtf8(file.bytes, counter, options.signal);
+      if (!text) throw error;
+      file.bytes = FileBytes.inMemory(text.blob);
+      const inspection = await this.reopen(file, counter, options);
+      inspection.properties.encoding = text.encoding;
+      return inspection;
+    }
   }
 
   private async reopen(file: OpenFile, counter: Counter, options: Options): Promise<Inspection> {
@@ -125,13 +145,15 @@ export class Engine {
     const { signal, progress } = options;
     signal?.throwIfAborted();
     const job = instance.start(request);
-    const parts: Uint8Array[] = [];
+    const parts: (Uint8Array | Blob)[] = [];
+    const written: Uint8Array[] = [];
     let answers: Uint8Array[] = [];
     let turn = Date.now();
     try {
       for (;;) {
-        const stepped = instance.step(job, answers, parts);
-        if ("done" in stepped) return { done: stepped.done, parts };
+        const stepped = instance.step(job, answers, written);
+        if ("done" in stepped) return { done: stepped.done, parts: [...parts, ...written] };
+        if (written.reduce((sum, part) => sum + part.length, 0) > HELD) parts.push(new Blob(written.splice(0) as BlobPart[]));
         progress?.(instance.progress(job));
         answers = await this.answered(stepped.needs, files, counter, signal);
         if (Date.now() - turn > TURN) {

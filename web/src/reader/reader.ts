@@ -42,7 +42,12 @@ export function readerOf(
   const reader: Reader = {
     inspection,
     opening,
-    layout: (options) => document<contract.Inspection>({ op: "layout" }, options),
+    async layout(options) {
+      const { value, traffic } = await document<contract.Inspection>({ op: "layout" }, options);
+      // What the module does not see: how the file was compressed, or its text encoded.
+      const { file: name } = inspection;
+      return { value: { ...value, file: name, properties: { ...value.properties, ...inspection.properties } }, traffic };
+    },
     rows: (request, options) => found({ op: "rows", ...request }, options),
     find: (request, options) => found({ op: "find", ...request }, options),
     count: (request, options) => document<number>({ op: "count", ...request }, options),

@@ -1,6 +1,6 @@
 /** The worker: owns the module and the bytes of files, and answers the page. */
 import type { OpenOptions, Range, Source } from "./contract";
-import { Engine, type Request } from "./engine";
+import { Engine, type Reply, type Request } from "./engine";
 import { problemOf } from "./problems";
 
 /** What the page sends. Every call has a number of its own. */
@@ -23,13 +23,20 @@ const tell = (message: FromWorker, transfer: Transferable[] = []): void => {
   (self as unknown as { postMessage(message: FromWorker, transfer: Transferable[]): void }).postMessage(message, transfer);
 };
 
+/** The buffers of a reply, which nobody here needs any more. */
+function owned(reply: object): Transferable[] {
+  const { bytes, parts } = reply as Partial<Reply>;
+  const arrays = [bytes, ...(parts ?? [])].filter((part) => part instanceof Uint8Array);
+  return arrays.map((part) => part.buffer as ArrayBuffer);
+}
+
 let engine: Promise<Engine> | undefined;
 const running = new Map<number, AbortController>();
 
 /** Progress is told no more often, in milliseconds. */
 const OFTEN = 50;
 
-async function answer(call: number, work: (engine: Engine, options: OpenOptions) => Promise<unknown>): Promise<void> {
+async function answer(call: number, work: (engine: Engine, options: OpenOptions) => Promise<object>): Promise<void> {
   const controller = new AbortController();
   running.set(call, controller);
   let told = 0;
@@ -40,7 +47,8 @@ async function answer(call: number, work: (engine: Engine, options: OpenOptions)
   };
   try {
     if (!engine) throw new Error("there is no module yet");
-    tell({ call, done: await work(await engine, { signal: controller.signal, progress }) });
+    const done = await work(await engine, { signal: controller.signal, progress });
+    tell({ call, done }, owned(done));
   } catch (error) {
     tell(controller.signal.aborted ? { call, aborted: true } : { call, failed: problemOf(error) });
   } finally {

@@ -88,6 +88,7 @@ pub mod bulk {
 
         /// Appends the frame whose header was read, of which the rest is at the start of `source`, up to this length of `out`.
         fn append_frame(&mut self, source: &mut &[u8], out: &mut Vec<u8>, end: usize) -> io::Result<()> {
+            let start = out.len();
             while !self.0.is_finished() || self.0.can_collect() > 0 {
                 if !self.0.is_finished() {
                     self.0.decode_blocks(&mut *source, BlockDecodingStrategy::UptoBlocks(1)).map_err(damaged)?;
@@ -99,8 +100,12 @@ pub mod bulk {
                 out.resize(at + more, 0);
                 self.0.read_exact(out.get_mut(at..).unwrap_or_default())?;
             }
+            // The decoder reads size and checksum and compares neither. 0 is also the size of a frame that does not say it.
+            let size = self.0.content_size();
+            if size > 0 && size != (out.len() - start) as u64 {
+                return Err(damaged("a frame does not hold as much as it says"));
+            }
             let stored = self.0.get_checksum_from_data();
-            // The decoder reads the checksum and compares nothing.
             if stored.is_some() && stored != self.0.get_calculated_checksum() {
                 return Err(damaged("the checksum of a frame does not match"));
             }

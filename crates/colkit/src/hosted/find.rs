@@ -8,6 +8,21 @@ use colkit_core::drive::hosted::Host;
 use colkit_core::plan::ReadPlan;
 use colkit_core::{BoundPredicate, Predicate, Projection, Result, Scan};
 
+/// What to look for.
+#[derive(Clone, Copy, Debug)]
+pub struct Find<'a> {
+    /// What holds for the rows.
+    pub condition: &'a BoundPredicate,
+    /// Their columns; `None` is all.
+    pub columns: Option<&'a [ColumnName]>,
+    /// The first row to look at.
+    pub start: u64,
+    /// How many rows are enough.
+    pub limit: usize,
+    /// What looking for them may hold, in bytes.
+    pub memory: u64,
+}
+
 /// Rows that were looked for.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -28,21 +43,12 @@ impl HostedFile {
         bound.map_err(|e| e.file(self.name()))
     }
 
-    /// The first `limit` rows from `start` on for which a condition holds. `looked` hears how far the search is.
-    pub async fn find(
-        &self,
-        host: &Host,
-        condition: &BoundPredicate,
-        columns: Option<&[ColumnName]>,
-        start: u64,
-        limit: usize,
-        memory: u64,
-        mut looked: impl FnMut(u64) + Send,
-    ) -> Result<FoundRows> {
+    /// The first rows for which a condition holds. `looked` hears how far the search is.
+    pub async fn find(&self, host: &Host, find: Find<'_>, mut looked: impl FnMut(u64) + Send) -> Result<FoundRows> {
         let work = async {
-            let (numbers, next) = self.numbers(host, condition, start, limit, memory, &mut looked).await?;
+            let (numbers, next) = self.numbers(host, find, &mut looked).await?;
             let mut take = self.take(numbers.iter().copied());
-            if let Some(columns) = columns {
+            if let Some(columns) = find.columns {
                 take = take.columns(columns.iter().cloned());
             }
             let rows = take.batch_from(host).await?;
@@ -56,12 +62,10 @@ impl HostedFile {
     async fn numbers(
         &self,
         host: &Host,
-        condition: &BoundPredicate,
-        start: u64,
-        limit: usize,
-        memory: u64,
+        find: Find<'_>,
         looked: &mut (impl FnMut(u64) + Send),
     ) -> Result<(Vec<u64>, Option<u64>)> {
+        let Find { condition, start, limit, memory, .. } = find;
         let mut numbers = Vec::new();
         if start >= self.row_count() {
             return Ok((numbers, None));

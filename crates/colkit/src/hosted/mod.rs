@@ -19,7 +19,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 pub use diff::diff;
-pub use find::FoundRows;
+pub use find::{Find, FoundRows};
 pub use open::Text;
 
 /// An open file. Every error it gives carries its name.

@@ -12,10 +12,8 @@ impl HostedFile {
     /// Checks everything that can be checked about the file, within `memory` bytes; see [`verify`](crate::verify()). `read` hears
     /// how many rows have been read, of however many columns.
     pub async fn verdict(&self, host: &Host, memory: u64, read: impl Fn(u64) + Send + Sync) -> Verdict {
-        let mut verdict = Verdict::default();
-        verdict.file = self.name().into();
-        verdict.format = Some(self.format().name());
-        verdict.bytes = self.bytes();
+        let (name, format) = (self.name().into(), Some(self.format().name()));
+        let mut verdict = Verdict { file: name, format, bytes: self.bytes(), ..Verdict::default() };
         let file = Checking { file: self, host, read };
         check(&mut verdict, &file, Verdict::default(), memory).await;
         verdict
