@@ -4,9 +4,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { gzipSync } from "node:zlib";
 import { launch, newPage } from "./browser.mjs";
-import { buildSite, encode, isReal, MODULE, tourTables } from "./site.mjs";
+import { buildSite, compressedModule, encode, isReal, tourTables } from "./site.mjs";
 
 let site, browser, file;
 
@@ -31,7 +30,7 @@ before(async () => {
   site = await buildSite();
   const table = await tourTables(join(site.folder, "tour"));
   let page = await readFile(site.page);
-  page = embed(page, "module", gzipSync(await readFile(MODULE)));
+  page = embed(page, "module", await compressedModule());
   page = embed(page, "data", await readFile(table("trades.lance")), "trades.lance");
   file = join(site.folder, "trades.html");
   await writeFile(file, page);

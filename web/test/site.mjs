@@ -11,16 +11,22 @@ import { colkit } from "./server.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** Without the module, the page is tested with a reader that asks the command. */
-export const MODULE = join(here, "../src/reader/colkit.wasm");
+/** The module, compressed or not. Without it, the page is tested with a reader that asks the command. */
+const MODULE = process.env.COLKIT_WASM ?? join(here, "../src/reader/colkit.wasm");
 export const isReal = existsSync(MODULE) && process.env.EXPLORER_READER !== "mock";
+
+/** The module as the page loads it. */
+export async function compressedModule() {
+  const bytes = await readFile(MODULE);
+  return bytes[0] === 0x1f ? bytes : gzipSync(bytes, { level: 1 });
+}
 
 /** Builds the page into a new folder; `done` removes it. */
 export async function buildSite() {
   const folder = await mkdtemp(join(tmpdir(), "explorer-site-"));
-  const page = await buildPage(isReal ? { out: folder } : { out: folder, reader: join(here, "mock/reader.ts") });
-  if (isReal && !existsSync(join(folder, "colkit.wasm.gz")))
-    await writeFile(join(folder, "colkit.wasm.gz"), gzipSync(await readFile(MODULE)));
+  const reader = isReal ? {} : { reader: join(here, "mock/reader.ts") };
+  const page = await buildPage({ out: folder, module: false, ...reader });
+  if (isReal) await writeFile(join(folder, "colkit.wasm.gz"), await compressedModule());
   return { folder, page, done: () => rm(folder, { recursive: true, force: true }) };
 }
 
