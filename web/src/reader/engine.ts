@@ -4,7 +4,7 @@ import { ReaderError } from "./contract";
 import { FileBytes } from "./bytes";
 import { content } from "./content";
 import { inUtf8 } from "./encoding";
-import { Instance, Trap } from "./instance";
+import { Instance, LostBefore, Trap } from "./instance";
 import { problem } from "./problems";
 import { Counter } from "./traffic";
 
@@ -79,7 +79,7 @@ export class Engine {
   /** Opens a file. Text in another encoding than UTF-8 is rewritten first. */
   private async firstOpen(file: OpenFile, counter: Counter, options: Options): Promise<Inspection> {
     try {
-      return await this.reopen(file, counter, options);
+      return await again(() => this.reopen(file, counter, options));
     } catch (error) {
       if (!(error instanceof ReaderError) || error.problem.code !== "bad_utf8") throw error;
       const text = await inUtf8(file.bytes, counter, options.signal);
@@ -113,7 +113,11 @@ export class Engine {
   }
 
   /** Asks the module about a file, and perhaps another one. */
-  async ask(id: number, request: Request, options: Options = {}, other?: number): Promise<Reply> {
+  ask(id: number, request: Request, options: Options = {}, other?: number): Promise<Reply> {
+    return again(() => this.asked(id, request, options, other));
+  }
+
+  private async asked(id: number, request: Request, options: Options, other?: number): Promise<Reply> {
     const counter = new Counter();
     const files = [this.find(id), ...(other === undefined ? [] : [this.find(other)])];
     for (const file of files) {
@@ -179,6 +183,17 @@ export class Engine {
       }),
     );
     return answers;
+  }
+}
+
+/** Does something again that was lost by what others did. */
+async function again<T>(work: () => Promise<T>): Promise<T> {
+  for (let left = 3; ; left--) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof LostBefore) || left === 0) throw error;
+    }
   }
 }
 

@@ -25,6 +25,9 @@ export type Stepped = { done: Uint8Array } | { needs: Range[] };
 /** The instance is lost: whatever it held is gone. */
 export class Trap extends ReaderError {}
 
+/** The instance was lost by somebody else's work before this. */
+export class LostBefore extends Trap {}
+
 export class Instance {
   private readonly exports: Exports;
   private last = "";
@@ -46,7 +49,7 @@ export class Instance {
 
   /** Calls into the module. What is thrown there is no error of a file. */
   private guarded<T>(call: (exports: Exports) => T): T {
-    if (this.lost) throw this.lost;
+    if (this.lost) throw new LostBefore(this.lost.problem);
     try {
       return call(this.exports);
     } catch (thrown) {
