@@ -83,7 +83,10 @@ export class CompareView implements View {
   }
 
   private draw(difference: Difference, traffic: Traffic, left: Inspection, right: Inspection): HTMLElement[] {
-    const read = `Read ${bytes(traffic.bytes)} of both files in ${plural(traffic.requests, "request")}.`;
+    const read =
+      traffic.bytes === 0
+        ? "All that was needed of both files was at hand."
+        : `Read ${bytes(traffic.bytes)} of both files in ${plural(traffic.requests, "request")}.`;
     return [
       h(
         "div",
@@ -146,8 +149,10 @@ export class CompareView implements View {
   }
 
   private cells(cells: CellDifference[]): HTMLElement {
-    const value = (text: string | null): HTMLElement =>
-      h("td", { class: text === null ? "null value" : "value", title: text ?? "null" }, text ?? "null");
+    const value = (text: string | null): HTMLElement => {
+      const look = text === null ? "value null" : text === "" ? "value empty" : "value";
+      return h("td", { class: look, title: text ?? "null" }, text === "" ? "empty" : (text ?? "null"));
+    };
     return h(
       "section",
       { class: "card" },

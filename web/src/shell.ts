@@ -157,6 +157,7 @@ export class Shell {
     this.tabs.splice(at, 1);
     if (tab instanceof FileTab) tab.session.close();
     this.select(this.front === tab ? (this.tabs[at] ?? this.tabs[at - 1]) : this.front);
+    this.list.querySelector<HTMLElement>("[aria-selected=true]")?.focus();
   }
 
   private drawTabs(): void {

@@ -25,16 +25,8 @@ const WIDTHS: Record<Kind, number> = {
 /** Wide enough for every number of a type: a number that is cut off would be read as another one. */
 function widthOf({ name, type }: Column): number {
   const kind = kindOf(type);
-  const least =
-    kind !== "number"
-      ? WIDTHS[kind]
-      : /^u?int64/.test(type)
-        ? 192
-        : /^(float64|double)/.test(type)
-          ? 176
-          : /^decimal/.test(type)
-            ? 240
-            : WIDTHS.number;
+  const long = /^(u?int64|float64|double)/.test(type) ? 192 : /^decimal/.test(type) ? 240 : WIDTHS.number;
+  const least = kind === "number" ? long : WIDTHS[kind];
   return Math.min(320, Math.max(least, name.length * 9 + 28, Math.min(type.length, 24) * 7 + 28));
 }
 

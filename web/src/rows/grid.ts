@@ -81,7 +81,7 @@ export class Grid {
 
   /** Takes over the order and width of columns. */
   arrange(): void {
-    this.numberWidth = Math.max(48, String(count(Math.max(0, this.rowSource.total - 1))).length * 8 + 20);
+    this.numberWidth = Math.max(48, String(count(this.rowSource.number(Math.max(0, this.rowSource.total - 1)))).length * 8 + 20);
     this.placed = this.arrangement.placed(this.numberWidth);
     const last = this.placed[this.placed.length - 1];
     this.sizer.style.width = `${last ? last.left + last.width : this.numberWidth}px`;

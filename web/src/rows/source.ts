@@ -148,6 +148,8 @@ export class FileRows implements RowSource {
 
 /** Rows that are looked for at a time. */
 const FOUND = 200;
+/** Rows that are kept of those that meet a condition. */
+export const MOST_FOUND = 100_000;
 
 /** Rows that meet a condition, looked for as the grid comes near the last one that was found. */
 export class FoundRows implements RowSource {
@@ -204,7 +206,7 @@ export class FoundRows implements RowSource {
 
   /** Looks for more rows. */
   async look(): Promise<void> {
-    if (this.looking || this.next === undefined || this.control.signal.aborted) return;
+    if (this.looking || this.next === undefined || this.total >= MOST_FOUND || this.control.signal.aborted) return;
     this.looking = true;
     this.changed();
     const start = this.next;
