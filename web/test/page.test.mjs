@@ -207,6 +207,17 @@ describe("everyone", () => {
     });
   }
 
+  for (const colorScheme of ["light", "dark"]) {
+    test(`text stands out enough on ${colorScheme} pages`, async (t) => {
+      const page = await explorer.opened(t, { colorScheme });
+      for (const name of ["Overview", "Rows", "Columns", "Bytes", "Compare"]) {
+        await view(page, name).click();
+        await page.waitForTimeout(300);
+        assert.deepEqual(await page.evaluate(faintTexts), [], name);
+      }
+    });
+  }
+
   test("shortcuts are listed and act", async (t) => {
     const page = await explorer.opened(t);
     await page.keyboard.press("?");
@@ -245,3 +256,34 @@ describe("everyone", () => {
     assert.equal(await page.evaluate(() => window.hacked), undefined);
   });
 });
+
+/** Texts of the page whose contrast is below 4.5, which is what WCAG asks for at level AA. Runs in the page. */
+function faintTexts() {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const parse = (colour) => {
+    pen.clearRect(0, 0, 1, 1);
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    return [...pen.getImageData(0, 0, 1, 1).data];
+  };
+  const light = (colour) => {
+    const [r, g, b] = colour.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parse(getComputedStyle(at).backgroundColor);
+      if (colour[3] === 255) return colour;
+    }
+    return parse(getComputedStyle(document.documentElement).backgroundColor);
+  };
+  const faint = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim() !== "");
+    if (!own || !element.checkVisibility() || element.closest(":disabled, .only-read-aloud, .condition-mark, .idle, script, noscript")) continue;
+    const [a, b] = [light(parse(getComputedStyle(element).color)), light(behind(element))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) faint.push(`${element.className || element.tagName}: ${element.textContent.slice(0, 20)}: ${contrast.toFixed(2)}`);
+  }
+  return [...new Set(faint)];
+}
