@@ -49,8 +49,8 @@ function fill(template, name, text) {
   return template.slice(0, at) + text + template.slice(at + place.length);
 }
 
-/** Writes explorer.html to the folder `out`, and the module if it was built. */
-export async function buildPage({ out = join(here, "dist"), reader = join(here, "src/reader/index.ts") } = {}) {
+/** Writes explorer.html to the folder `out`, and the module beside it if it is wanted and was built. */
+export async function buildPage({ out = join(here, "dist"), reader = join(here, "src/reader/index.ts"), module = true } = {}) {
   const script = await bundled("src/main.ts", reader);
   const styles = await bundled("src/styles/all.css", reader);
   const hash = createHash("sha256").update(script).digest("base64");
@@ -72,7 +72,7 @@ export async function buildPage({ out = join(here, "dist"), reader = join(here, 
   if (foreign) throw new Error(`explorer.html must be ASCII, but has ${JSON.stringify(foreign[0])} at ${foreign.index}`);
   await mkdir(out, { recursive: true });
   await writeFile(join(out, "explorer.html"), page);
-  await buildModule(out);
+  if (module) await buildModule(out);
   return join(out, "explorer.html");
 }
 

@@ -1,7 +1,7 @@
 /** Bytes that `colkit view --html` put into the page.
  *
- *  The document is windows-1252, in which each byte is one character. Bytes that HTML would change are written as `=` and the
- *  byte plus 64, modulo 256. Browsers read five bytes that windows-1252 leaves free as the control characters of the same number. */
+ *  The document is windows-1252, in which each byte is one character. All bytes are shifted by a number that makes bytes rare which
+ *  HTML would change; those that remain are written as `=` and the byte plus 64, modulo 256. Browsers read five bytes that windows-1252 leaves free as the control characters of the same number. */
 
 /** Characters of the bytes 0x80 to 0x9f whose code is not the byte. */
 const HIGH =
@@ -17,7 +17,7 @@ function byteOfCharacter(): Map<number, number> {
 }
 
 /** The bytes that a text of the single-file form stands for. */
-export function decode(text: string): Uint8Array<ArrayBuffer> {
+export function decode(text: string, shift = 0): Uint8Array<ArrayBuffer> {
   const special = byteOfCharacter();
   const out = new Uint8Array(text.length);
   let length = 0;
@@ -30,7 +30,7 @@ export function decode(text: string): Uint8Array<ArrayBuffer> {
       escaped = true;
       continue;
     }
-    out[length++] = escaped ? (byte - 64) & 0xff : byte;
+    out[length++] = (escaped ? byte - 64 - shift : byte - shift) & 0xff;
     escaped = false;
   }
   return out.slice(0, length);
@@ -40,5 +40,5 @@ export function decode(text: string): Uint8Array<ArrayBuffer> {
 export function embedded(id: "module" | "data"): { name: string; bytes: Uint8Array<ArrayBuffer> } | undefined {
   const element = document.getElementById(id);
   if (!element || element.tagName !== "SCRIPT") return undefined;
-  return { name: element.dataset.name ?? id, bytes: decode(element.textContent ?? "") };
+  return { name: element.dataset.name ?? id, bytes: decode(element.textContent ?? "", Number(element.dataset.shift ?? 0)) };
 }
