@@ -2,7 +2,7 @@
 import { build } from "esbuild";
 import { execFile } from "node:child_process";
 import { existsSync, openAsBlob } from "node:fs";
-import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -30,9 +30,11 @@ export async function start() {
   const contents = 'export * from "./engine"; export * from "./reader"; export * from "./contract"; export * from "./instance";';
   const stdin = { contents, resolveDir: join(web, "src/reader"), loader: "ts" };
   const bundle = await build({ stdin, bundle: true, write: false, format: "esm", target: "es2022" });
-  const file = join(await mkdtemp(join(tmpdir(), "colkit-reader-")), "reader.mjs");
+  const folder = await mkdtemp(join(tmpdir(), "colkit-reader-"));
+  const file = join(folder, "reader.mjs");
   await writeFile(file, bundle.outputFiles[0].text);
   const code = await import(pathToFileURL(file));
+  await rm(folder, { recursive: true });
   const module = await WebAssembly.compile(await moduleBytes());
   const engine = new code.Engine(module);
   const open = async (source, options) => {
