@@ -39,6 +39,7 @@ export function percent(part: number, whole: number): string {
 export function rounded(value: number, digits = 6): string {
   if (!Number.isFinite(value)) return String(value);
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return count(value);
+  if (Math.abs(value) >= 10 ** digits && Math.abs(value) < 1e15) return count(value);
   const text = value.toPrecision(digits);
   return text.includes("e") ? text : String(Number(text));
 }

@@ -280,10 +280,16 @@ function faintTexts() {
   const faint = [];
   for (const element of document.querySelectorAll("body *")) {
     const own = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim() !== "");
-    if (!own || !element.checkVisibility() || element.closest(":disabled, .only-read-aloud, .condition-mark, .idle, script, noscript")) continue;
+    if (
+      !own ||
+      !element.checkVisibility() ||
+      element.closest(":disabled, .only-read-aloud, .condition-mark, .idle, script, noscript")
+    )
+      continue;
     const [a, b] = [light(parse(getComputedStyle(element).color)), light(behind(element))];
     const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (contrast < 4.5) faint.push(`${element.className || element.tagName}: ${element.textContent.slice(0, 20)}: ${contrast.toFixed(2)}`);
+    if (contrast < 4.5)
+      faint.push(`${element.className || element.tagName}: ${element.textContent.slice(0, 20)}: ${contrast.toFixed(2)}`);
   }
   return [...new Set(faint)];
 }

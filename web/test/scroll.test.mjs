@@ -14,7 +14,11 @@ let folder, server, browser;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "explorer-scroll-"));
-  const page = await buildPage({ out: folder, module: false, reader: join(dirname(fileURLToPath(import.meta.url)), "mock/many-rows.ts") });
+  const page = await buildPage({
+    out: folder,
+    module: false,
+    reader: join(dirname(fileURLToPath(import.meta.url)), "mock/many-rows.ts"),
+  });
   await writeFile(join(folder, "numbers.bin"), "x");
   server = await startServer({ page, files: [join(folder, "numbers.bin")] });
   browser = await launch();

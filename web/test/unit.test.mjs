@@ -70,6 +70,7 @@ test("pieces cover the file, whatever the layout says", async () => {
       at = piece.end;
     }
     assert.equal(at, layout.size);
+    assert.equal(piecesOf(layout, 200).at(-1).end, 200);
     for (let offset = 0; offset < layout.size; offset++) {
       const piece = pieces[pieceAt(pieces, offset)];
       assert.ok(piece.start <= offset && offset < piece.end);

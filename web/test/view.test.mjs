@@ -34,7 +34,10 @@ before(async () => {
   const module = await compressedModule();
   await page.route(url, async (route) => {
     const policy = /content="(default-src[^"]*)"/.exec(html)[1].replace(/connect-src [^;]*/, "connect-src 'self' blob: data:");
-    await route.fulfill({ body: html, headers: { "content-type": "text/html; charset=windows-1252", "content-security-policy": policy } });
+    await route.fulfill({
+      body: html,
+      headers: { "content-type": "text/html; charset=windows-1252", "content-security-policy": policy },
+    });
   });
   await page.route(`${url}colkit.wasm.gz`, (route) => route.fulfill({ body: module }));
 });

@@ -44,7 +44,7 @@ export class HexPane {
     const turn = ++this.turn;
     const first = piece.start + Math.floor((at - piece.start) / PAGE) * PAGE;
     const start = Math.max(0, first - (first % across()));
-    const end = Math.min(this.inspection.bytes, start + PAGE);
+    const end = Math.min(this.pieces[this.pieces.length - 1]!.end, start + PAGE);
     const body = h("div", { class: "hex-body" });
     fill(this.element, this.meaning(piece), this.steps(index, piece, start), body);
     try {

@@ -12,8 +12,9 @@ export interface Piece {
   raw?: number;
 }
 
-/** Pieces in file order. Bytes the layout leaves out appear as gaps, so that the map always covers the file. */
-export function piecesOf(layout: NonNullable<Inspection["layout"]>): Piece[] {
+/** Pieces in file order. Bytes the layout leaves out appear as gaps, so that the map always covers the file; `size` may be larger
+ *  than the layout if only the start of a file was read. */
+export function piecesOf(layout: NonNullable<Inspection["layout"]>, size = layout.size): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;
   const push = (piece: Piece): void => {
@@ -43,6 +44,7 @@ export function piecesOf(layout: NonNullable<Inspection["layout"]>): Piece[] {
     walk(region, [], undefined);
   }
   push({ start: at, end: layout.size, kind: "gap", path: ["not described"] });
+  push({ start: at, end: size, kind: "data", path: ["not read yet"] });
   return pieces;
 }
 

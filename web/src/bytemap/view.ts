@@ -58,16 +58,17 @@ export class ByteMapView implements View {
       fill(this.element, h("p", { class: "page-pad quiet" }, layout ? "This file has no bytes." : "This file has no map."));
       return;
     }
-    this.pieces = piecesOf(layout);
-    const map = new ByteMap(this.pieces, layout.size, {
+    const size = Math.max(layout.size, inspection.bytes);
+    this.pieces = piecesOf(layout, size);
+    const map = new ByteMap(this.pieces, size, {
       hover: (at, x, y) => this.hover(inspection, at, x, y),
       select: (index, at) => this.selected(hex, index, at),
-      moved: () => this.moved(layout.size),
+      moved: () => this.moved(size),
     });
     const hex = new HexPane(this.session, inspection, this.pieces, (index, at) => map.choose(index, at));
     map.element.setAttribute(
       "aria-label",
-      `Map of ${count(layout.size)} bytes in ${plural(this.pieces.length, "region")}. Left and right choose a region, plus and minus zoom.`,
+      `Map of ${count(size)} bytes in ${plural(this.pieces.length, "region")}. Left and right choose a region, plus and minus zoom.`,
     );
     this.map = map;
     fill(
@@ -81,7 +82,7 @@ export class ByteMapView implements View {
           button("\u2212", () => map.zoom(2), { "aria-label": "Zoom out", title: "Zoom out (-)" }),
           button("+", () => map.zoom(0.5), { "aria-label": "Zoom in", title: "Zoom in (+)" }),
         ),
-        button("Whole file", () => map.look(0, layout.size), { title: "Whole file (0)" }),
+        button("Whole file", () => map.look(0, size), { title: "Whole file (0)" }),
         button("Zoom to region", () => map.zoomToSelected(), { title: "Zoom to the chosen region (Enter)" }),
         this.offsetForm(map),
         h("label", { class: "check" }, this.onlyRead, "Light up what was read"),
@@ -92,7 +93,7 @@ export class ByteMapView implements View {
       this.legend(inspection),
       this.announce,
     );
-    this.moved(layout.size);
+    this.moved(size);
     this.light();
     if (this.wanted) this.focusOn(...this.wanted);
   }

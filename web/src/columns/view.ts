@@ -1,13 +1,14 @@
 /** Statistics of every column: what the file knows, from a sample, or from all rows. */
 import { button, fill, h } from "../dom";
-import { count, percent, plural, rounded } from "../format";
+import { count } from "../format";
 import { columnColour } from "../palette";
 import { problemCard, problemOf } from "../problem";
 import type { Column, ColumnStatistics } from "../reader/contract";
 import type { Session } from "../session";
 import type { View } from "../view";
 import { Work } from "../work";
-import { histogram, statisticText, topValues } from "./chart";
+import { histogram, topValues } from "./chart";
+import { facts } from "./facts";
 
 const SAMPLE = 10_000;
 /** Columns of one page. */
@@ -20,7 +21,8 @@ export class ColumnsView implements View {
   private readonly filter = h("input", { type: "search", placeholder: "Find a column", "aria-label": "Find a column" });
   private readonly pages = h("div", { class: "buttons" });
   private readonly work = new Work();
-  private readonly known = new Map<number, ColumnStatistics>();
+  private readonly fromFile = new Map<number, ColumnStatistics>();
+  private readonly fromRows = new Map<number, ColumnStatistics>();
   private page = 0;
   private asked = false;
 
@@ -72,7 +74,9 @@ export class ColumnsView implements View {
     fill(this.source, "From the file's own statistics");
     try {
       const answer = this.session.reader.statistics({ metadata: true });
-      this.take(await this.session.ask("Statistics the file has", answer), undefined);
+      const list = await this.session.ask("Statistics the file has", answer);
+      list.forEach((statistics, i) => this.fromFile.set(i, statistics));
+      this.draw();
     } catch (error) {
       fill(this.work.element, problemCard(problemOf(error), "The statistics of this file cannot be read"));
     }
@@ -84,13 +88,9 @@ export class ColumnsView implements View {
       this.session.ask(`Statistics of ${what}`, this.session.reader.statistics({ columns, ...how }, options)),
     );
     if (!value) return;
-    this.take(value, columns);
-    fill(this.source, `From ${what}`);
-  }
-
-  private take(list: ColumnStatistics[], columns: number[] | undefined): void {
-    list.forEach((statistics, i) => this.known.set(columns?.[i] ?? i, statistics));
+    value.forEach((statistics, i) => this.fromRows.set(columns[i]!, statistics));
     this.draw();
+    fill(this.source, `From ${what}`);
   }
 
   private matching(): number[] {
@@ -128,9 +128,10 @@ export class ColumnsView implements View {
   }
 
   private card(index: number, column: Column): HTMLElement {
+    const { rows } = this.session.reader.inspection;
     const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
     swatch.style.background = columnColour(index);
-    const statistics = this.known.get(index);
+    const statistics = this.fromRows.get(index) ?? this.fromFile.get(index);
     const picture = statistics && (histogram(statistics) ?? topValues(statistics));
     return h(
       "section",
@@ -152,25 +153,7 @@ export class ColumnsView implements View {
             statistics ? "Sample rows or read all of them to see how values are spread." : "No statistics yet.",
           ),
       ),
-      h("dl", { class: "facts tight" }, ...facts(statistics, column)),
+      h("dl", { class: "facts tight" }, ...facts(column.type, rows, this.fromFile.get(index), this.fromRows.get(index))),
     );
   }
-}
-
-/** The numbers of a column; a dash where nothing is known, so that cards keep their height. */
-function facts(statistics: ColumnStatistics | undefined, column: Column): HTMLElement[] {
-  const s = statistics;
-  const list: [string, string][] = [
-    ["Nulls", s?.nulls === undefined ? "\u2013" : s.nulls === 0 ? "none" : `${count(s.nulls)}, ${percent(s.nulls, s.rows)}`],
-    ["Distinct", s?.distinct ? `${s.distinct.exact ? "" : "about "}${count(s.distinct.value)}` : "\u2013"],
-    ["Least", statisticText(s?.min, column.type)],
-    ["Greatest", statisticText(s?.max, column.type)],
-  ];
-  if (typeof s?.mean === "number") list.push(["Mean", rounded(s.mean)]);
-  const median = s?.quantiles?.p50;
-  if (median !== undefined) list.push(["Median", statisticText(median, column.type)]);
-  if (s?.lengths)
-    list.push(["Length", `${count(s.lengths.shortest)} to ${count(s.lengths.longest)}, mean ${rounded(s.lengths.mean, 3)}`]);
-  if (s) list.push(["Rows seen", plural(s.rows, "row")]);
-  return list.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { title: value }, value)));
 }

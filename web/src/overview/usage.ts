@@ -24,11 +24,17 @@ export function usage(inspection: Inspection, most = 60): Use[] {
     use.bytes += region.range.end - region.range.start;
     uses.set(key, use);
   }
+  const rest = inspection.bytes - (inspection.layout?.size ?? inspection.bytes);
+  if (inspection.sample && rest > 0)
+    uses.set("rest", { name: "Not read yet", bytes: rest, colour: regionColour({ kind: "padding" }), kind: "padding" });
   const sorted = [...uses.values()].filter((use) => use.bytes > 0).sort((a, b) => b.bytes - a.bytes);
   if (sorted.length <= most) return sorted;
-  const rest = sorted.slice(most);
-  const bytes = rest.reduce((sum, use) => sum + use.bytes, 0);
-  return [...sorted.slice(0, most), { name: `${rest.length} more`, bytes, colour: regionColour({ kind: "data" }), kind: "data" }];
+  const small = sorted.slice(most);
+  const bytes = small.reduce((sum, use) => sum + use.bytes, 0);
+  return [
+    ...sorted.slice(0, most),
+    { name: `${small.length} more`, bytes, colour: regionColour({ kind: "data" }), kind: "data" },
+  ];
 }
 
 function nameOf(kind: Paint): string {

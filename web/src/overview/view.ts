@@ -86,12 +86,13 @@ export class OverviewView implements View {
   private drawLayout(inspection: Inspection): void {
     this.drawTable(inspection);
     const uses = usage(inspection);
-    const whole = inspection.layout?.size ?? inspection.bytes;
+    const whole = Math.max(inspection.layout?.size ?? 0, inspection.bytes);
     if (uses.length === 0) {
       fill(this.map, h("h2", {}, "Where the bytes are"), h("p", { class: "quiet" }, "This file has no bytes."));
       return;
     }
-    const of = (kind: string): number => uses.filter((use) => use.kind === kind).reduce((sum, use) => sum + use.bytes, 0);
+    const of = (kind: string): number =>
+      uses.filter((use) => use.kind === kind && use.first).reduce((sum, use) => sum + use.bytes, 0);
     const parts = [
       `${percent(of("data"), whole)} data`,
       `${percent(of("metadata") + of("header"), whole)} metadata`,
