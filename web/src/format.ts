@@ -32,7 +32,7 @@ export function percent(part: number, whole: number): string {
   if (value < 0.01) return "under 0.01 %";
   if (value >= 100) return "100 %";
   if (value > 99.9) return "over 99.9 %";
-  return `${value < 0.1 ? value.toFixed(2) : value < 10 ? value.toFixed(1) : value.toFixed(0)} %`;
+  return `${value < 0.1 ? value.toFixed(2) : value < 10 || value > 99 ? value.toFixed(1) : value.toFixed(0)} %`;
 }
 
 /** A number with at most `digits` significant digits. */

@@ -98,6 +98,7 @@ export class OverviewView implements View {
       `${percent(of("metadata") + of("header"), whole)} metadata`,
       ...(of("padding") ? [`${percent(of("padding"), whole)} padding`] : []),
       ...(of("gap") ? [`${percent(of("gap"), whole)} gaps`] : []),
+      ...(inspection.sample ? [`${percent(whole - (inspection.layout?.size ?? whole), whole)} not read yet`] : []),
     ];
     fill(
       this.map,
