@@ -99,7 +99,10 @@ export class Engine {
   private async reopen(file: OpenFile, instance: Instance, counter: Counter, options: Options): Promise<Inspection> {
     const { id, name, bytes, start } = file;
     const request = { op: "open", file: id, name, size: bytes.size, ...(start === undefined ? {} : { start }) };
-    const { done } = await this.run(instance, request, [file], counter, options);
+    // Only texts take long to open: each byte of them is looked at.
+    const before = counter.passed;
+    const passed = () => options.progress?.(Math.min((counter.passed - before) / bytes.size, 1));
+    const { done } = await this.run(instance, request, [file], counter, { ...options, progress: passed });
     file.instance = instance;
     return JSON.parse(new TextDecoder().decode(done)) as Inspection;
   }
