@@ -172,7 +172,8 @@ EXPLORER := crates/colkit-cli/assets/explorer
 MODULE := $(abspath $(TARGET))/web/wasm32-unknown-unknown/release/colkit_web.wasm
 explorer: explorer-module explorer-page
 	mkdir -p $(EXPLORER)
-	cp web/dist/explorer.html web/dist/colkit.wasm.gz $(EXPLORER)/
+	cp web/dist/explorer.html $(EXPLORER)/
+	gzip -9 -n -c web/dist/colkit.wasm > $(EXPLORER)/colkit.wasm.gz
 	@wc -c web/dist/colkit.wasm $(EXPLORER)/colkit.wasm.gz $(EXPLORER)/explorer.html
 
 explorer-module:

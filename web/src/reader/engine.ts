@@ -20,6 +20,9 @@ const START = 2 << 20;
 /** After so many milliseconds of work others get their turn: an abort, for example. */
 const TURN = 40;
 
+/** An instance never gives memory back: with more than this, another one takes its place when nothing is under way. */
+const MUCH_MEMORY = 768 << 20;
+
 /** Of a file that is made, so many bytes are held before the browser keeps them, on its disk if need be. */
 const HELD = 16 << 20;
 
@@ -50,6 +53,8 @@ export class Engine {
   private instance: Instance;
   private readonly files = new Map<number, OpenFile>();
   private opened = 0;
+  /** Jobs under way. */
+  private running = 0;
 
   constructor(private readonly module: WebAssembly.Module) {
     this.instance = new Instance(module);
@@ -79,30 +84,33 @@ export class Engine {
   /** Opens a file. Text in another encoding than UTF-8 is rewritten first. */
   private async firstOpen(file: OpenFile, counter: Counter, options: Options): Promise<Inspection> {
     try {
-      return await again(() => this.reopen(file, counter, options));
+      return await again(() => this.reopen(file, this.current(), counter, options));
     } catch (error) {
       if (!(error instanceof ReaderError) || error.problem.code !== "bad_utf8") throw error;
       const text = await inUtf8(file.bytes, counter, options.signal);
       if (!text) throw error;
       file.bytes = FileBytes.inMemory(text.blob);
-      const inspection = await this.reopen(file, counter, options);
+      const inspection = await again(() => this.reopen(file, this.current(), counter, options));
       inspection.properties.encoding = text.encoding;
       return inspection;
     }
   }
 
-  private async reopen(file: OpenFile, counter: Counter, options: Options): Promise<Inspection> {
+  private async reopen(file: OpenFile, instance: Instance, counter: Counter, options: Options): Promise<Inspection> {
     const { id, name, bytes, start } = file;
     const request = { op: "open", file: id, name, size: bytes.size, ...(start === undefined ? {} : { start }) };
-    const instance = this.current();
-    const { done } = await this.run(instance, request, [file], counter, options);
+    // Only texts take long to open: each byte of them is looked at.
+    const before = counter.passed;
+    const passed = () => options.progress?.(Math.min((counter.passed - before) / bytes.size, 1));
+    const { done } = await this.run(instance, request, [file], counter, { ...options, progress: passed });
     file.instance = instance;
     return JSON.parse(new TextDecoder().decode(done)) as Inspection;
   }
 
-  /** The instance, or a new one in its place. */
+  /** The instance, or a new one in its place if it is lost, or has taken much memory and has nothing to do. */
   private current(): Instance {
-    if (this.instance.lost) this.instance = new Instance(this.module);
+    const isBloated = this.running === 0 && this.instance.size > MUCH_MEMORY;
+    if (this.instance.lost || isBloated) this.instance = new Instance(this.module);
     return this.instance;
   }
 
@@ -120,12 +128,13 @@ export class Engine {
   private async asked(id: number, request: Request, options: Options, other?: number): Promise<Reply> {
     const counter = new Counter();
     const files = [this.find(id), ...(other === undefined ? [] : [this.find(other)])];
+    const instance = this.current();
     for (const file of files) {
-      // Lost with an instance.
-      if (file.instance !== this.current()) await this.reopen(file, new Counter(), options);
+      // It was open in another instance, which is gone.
+      if (file.instance !== instance) await this.reopen(file, instance, new Counter(), options);
     }
     const asked = { ...request, file: id, ...(other === undefined ? {} : { other }) };
-    const { done, parts } = await this.run(this.current(), asked, files, counter, options);
+    const { done, parts } = await this.run(instance, asked, files, counter, options);
     return { bytes: done, parts, traffic: counter.traffic };
   }
 
@@ -149,6 +158,7 @@ export class Engine {
     const { signal, progress } = options;
     signal?.throwIfAborted();
     const job = instance.start(request);
+    this.running++;
     const parts: (Uint8Array | Blob)[] = [];
     const written: Uint8Array[] = [];
     let answers: Uint8Array[] = [];
@@ -167,6 +177,7 @@ export class Engine {
         signal?.throwIfAborted();
       }
     } finally {
+      this.running--;
       instance.end(job);
     }
   }

@@ -113,6 +113,11 @@ export class Instance {
     return { needs };
   }
 
+  /** The memory it has taken, which it never gives back. */
+  get size(): number {
+    return this.exports.memory.buffer.byteLength;
+  }
+
   progress(job: number): number {
     return this.guarded((exports) => exports.progress(job));
   }

@@ -20,6 +20,11 @@ export class Counter {
     if (atHand) this.cached += range.end - range.start;
   }
 
+  /** Bytes that were looked at so far, those at hand included. */
+  get passed(): number {
+    return this.bytes + this.cached;
+  }
+
   get traffic(): Traffic {
     return { requests: this.requests, bytes: this.bytes, cached: this.cached, ranges: merged(this.ranges, 0) };
   }
