@@ -57,6 +57,7 @@ const pictures = {
     await page.keyboard.press("/");
     await filled(page);
     await page.keyboard.type("quantity >> 3 and pr");
+    await page.keyboard.press("Escape");
     await page.locator(".condition-mark mark").waitFor();
     await shoot(page, "condition");
   },

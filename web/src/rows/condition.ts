@@ -36,8 +36,11 @@ export class ConditionBox {
   readonly element: HTMLElement;
   private shown: Proposal[] = [];
   private chosen = -1;
-  private turn = 0;
-  private readonly checkSoon = afterQuiet(250, () => void this.check());
+  /** Checks what was typed, unless a word is not finished that could be completed. */
+  private readonly checkSoon = afterQuiet(250, () => {
+    const { word } = splitAt(this.input.value, this.input.selectionStart ?? 0);
+    if (this.shown.length === 0 || word === "") void this.check();
+  });
 
   constructor(
     private readonly session: Session,
@@ -68,7 +71,8 @@ export class ConditionBox {
 
   /** Applies the condition if it can be asked. */
   async submit(): Promise<void> {
-    this.close();
+    this.shown = [];
+    this.draw();
     if (await this.check()) this.apply(this.value);
   }
 
@@ -85,18 +89,17 @@ export class ConditionBox {
   }
 
   private clearError(): void {
-    this.turn++;
     fill(this.error);
     fill(this.mark);
     this.input.removeAttribute("aria-invalid");
   }
 
+  /** Whether the condition can be asked; if not, that is shown, unless it was changed meanwhile. */
   private async check(): Promise<boolean> {
     const text = this.input.value;
-    const turn = ++this.turn;
     if (text.trim() === "") return true;
     const wrong = await this.session.reader.check(text);
-    if (turn !== this.turn) return false;
+    if (text !== this.input.value) return false;
     if (wrong) this.fail(wrong.message, wrong.at);
     return !wrong;
   }
@@ -104,12 +107,15 @@ export class ConditionBox {
   private propose(): void {
     this.shown = proposals(this.input.value, this.input.selectionStart ?? 0, this.session.reader.inspection.columns);
     this.chosen = -1;
+    const { before } = splitAt(this.input.value, this.input.selectionStart ?? 0);
+    this.list.style.setProperty("--before", String(before.length));
     this.draw();
   }
 
   private close(): void {
     this.shown = [];
     this.draw();
+    this.checkSoon();
   }
 
   private draw(): void {
