@@ -6,6 +6,7 @@
 # make dist    the archive of a release: command, man pages, completions, licences, checksum
 # make wheel   the Python package, into target/wheels
 # make package what crates.io would get, without uploading it
+# make explorer the page that shows files in a browser, and the readers in WebAssembly, into crates/colkit-cli/assets/explorer
 # make tour    a round through the formats, with a table made on the spot
 
 CARGO ?= cargo
@@ -163,6 +164,34 @@ bench-report: $(VENV)-bench/ready
 # More about packing: nine texts, every effort, and contestants that take an hour.
 bench-pack: $(VENV)-bench/ready release
 	$(VENV)-bench/bin/python bench/pack.py $(TARGET)/release/colkit
+
+# The explorer: the readers in WebAssembly (a workspace of their own, see crates/colkit-web) and the page around them. What the
+# command embeds is committed, so that only those who change it need npm and the target wasm32-unknown-unknown.
+.PHONY: explorer explorer-page explorer-module explorer-test
+EXPLORER := crates/colkit-cli/assets/explorer
+MODULE := $(abspath $(TARGET))/web/wasm32-unknown-unknown/release/colkit_web.wasm
+explorer: explorer-module explorer-page
+	mkdir -p $(EXPLORER)
+	cp web/dist/explorer.html $(EXPLORER)/
+	gzip -9 -n -c web/dist/colkit.wasm > $(EXPLORER)/colkit.wasm.gz
+	@wc -c web/dist/colkit.wasm $(EXPLORER)/colkit.wasm.gz $(EXPLORER)/explorer.html
+
+explorer-module:
+	cd crates/colkit-web && CARGO_TARGET_DIR=$(abspath $(TARGET))/web \
+	  $(CARGO) build --release --locked --target wasm32-unknown-unknown
+	cp $(MODULE) web/src/reader/colkit.wasm
+
+explorer-page: web/node_modules/.package-lock.json
+	cd web && npm run --silent build
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --no-audit --no-fund
+
+# The reader beside the command, and the page in a browser.
+explorer-test: web/node_modules/.package-lock.json
+	cd crates/colkit-web && CARGO_TARGET_DIR=$(abspath $(TARGET))/web $(CARGO) test --locked -p zstd
+	COLKIT=$(abspath $(TARGET))/debug/colkit COLKIT_WASM=$(abspath $(EXPLORER))/colkit.wasm.gz \
+	  sh -c 'cd web && npm run --silent check && npm run --silent test'
 
 release:
 	$(CARGO) build --release --locked $(WORKSPACE) --bins --examples

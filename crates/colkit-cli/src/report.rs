@@ -2,6 +2,7 @@
 
 use crate::escape::one_line;
 use crate::{Io, Stream};
+use colkit::report::ErrorReport;
 use colkit::{Error, Setting};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -9,33 +10,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 /// An error as `--json` prints it.
-#[derive(Serialize)]
-pub struct ErrorReport<'a> {
-    class: &'a str,
-    code: &'a str,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    offset: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    part: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
-}
-
-impl<'a> From<&'a Error> for ErrorReport<'a> {
-    fn from(e: &'a Error) -> Self {
-        ErrorReport {
-            class: e.class().name(),
-            code: e.code(),
-            message: e.message(),
-            file: e.file_name(),
-            offset: e.offset(),
-            part: e.part_name(),
-            hint: hint(e),
-        }
-    }
+pub fn for_json(e: &Error) -> ErrorReport<'_> {
+    ErrorReport::new(e, hint(e))
 }
 
 /// What to do about it, in the words of the command.
@@ -110,7 +86,7 @@ fn text(e: &Error, json: bool, label: &str) -> String {
         struct Document<'a> {
             error: ErrorReport<'a>,
         }
-        let text = serde_json::to_string(&Document { error: e.into() }).unwrap_or_default();
+        let text = serde_json::to_string(&Document { error: for_json(e) }).unwrap_or_default();
         return format!("{text}\n");
     }
     let hint = hint(e).map(|h| format!("\n  hint: {h}")).unwrap_or_default();

@@ -156,6 +156,14 @@ impl<T: Send> Machine for Coroutine<T> {
     }
 }
 
+/// The result of an `async` function that waits for nothing: for code that is written once for a host and for files at hand.
+pub fn at_once<T>(future: impl Future<Output = T>) -> Result<T> {
+    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Ok(value),
+        Poll::Pending => Err(Error::internal("a computation waits for a host that is not there")),
+    }
+}
+
 /// Runs all of them side by side: what they need is asked for together.
 pub async fn join_all<T>(futures: Vec<BoxFuture<T>>) -> Result<Vec<T>> {
     if futures.len() == 1 {

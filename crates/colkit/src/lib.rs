@@ -91,6 +91,7 @@ mod encoding;
 mod fidelity;
 #[cfg(feature = "fs")]
 mod glob;
+pub mod hosted;
 mod input;
 #[cfg(feature = "fs")]
 mod listing;
@@ -103,6 +104,7 @@ mod place;
 mod registry;
 #[cfg(feature = "object-store")]
 mod remote;
+pub mod report;
 mod salvage;
 mod scan;
 mod select;
@@ -114,7 +116,7 @@ mod target;
 mod text;
 mod type_name;
 mod verify;
-#[cfg(feature = "fs")]
+mod whole_lines;
 mod write;
 
 pub use arrow;
@@ -176,7 +178,7 @@ pub use remote::{BatchStream, RemoteFile};
 pub use salvage::{Damage, Lost, Salvage, salvage};
 pub use scan::{Batches, Filter, ScanBuilder, TakeBuilder};
 pub use several::wider_fields;
-pub use stats::{Cell, ColumnStats, Count, Histogram, Lengths, Quantiles, TableStats, TopValues};
+pub use stats::{Cell, ColumnStats, Count, Gathering, Histogram, Lengths, Quantiles, TableStats, TopValues};
 pub use target::target_format;
 #[cfg(feature = "fs")]
 pub use target::{check_target, create};

@@ -196,7 +196,7 @@ impl OpenOptions {
             return self.open_input(input);
         }
         if cut {
-            let whole = crate::stream_start::whole_lines(&text).len();
+            let whole = crate::whole_lines::whole_lines(&text).len();
             text = text.slice(..whole);
         }
         let options = OpenOptions { text: TextOptions { pad_short_rows: true, ..self.text.clone() }, ..self.clone() };

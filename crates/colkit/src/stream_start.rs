@@ -1,14 +1,9 @@
 //! The start of a stream of text: as many lines as it takes, and not the rest.
 
 use crate::Compression;
+use crate::whole_lines::Seen;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, Write};
-
-/// Lines beyond those asked for, which say what the columns are like.
-const LOOK_AHEAD: u64 = 1000;
-
-/// After so many bytes the lines asked for are enough.
-const MUCH: u64 = 8 << 20;
 
 /// Bytes that show whether it is text.
 const HEAD: usize = 4096;
@@ -47,59 +42,6 @@ pub(crate) fn read(stream: &mut dyn Read, lines: u64) -> std::io::Result<Start> 
     }
     file.rewind()?;
     Ok(Start { file, lines: None })
-}
-
-/// Bytes from the start of a longer text, up to the end of the last line that is whole and outside of quotes.
-pub(crate) fn whole_lines(bytes: &[u8]) -> &[u8] {
-    let mut seen = Seen::default();
-    seen.add(bytes);
-    let end = if seen.end > 0 { seen.end } else { seen.line_end };
-    usize::try_from(end).ok().filter(|end| *end > 0).and_then(|end| bytes.get(..end)).unwrap_or(bytes)
-}
-
-/// What was seen of a stream.
-#[derive(Default)]
-struct Seen {
-    bytes: u64,
-    /// Whether a quote is open, and whether there is anything on this line.
-    quoted: bool,
-    content: bool,
-    /// Lines that end outside of quotes, and where the last one of them ends.
-    records: u64,
-    end: u64,
-    /// All lines, and where the last one ends.
-    lines: u64,
-    line_end: u64,
-}
-
-impl Seen {
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.bytes += 1;
-            match byte {
-                b'"' => (self.quoted, self.content) = (!self.quoted, true),
-                b'\n' => {
-                    (self.lines, self.line_end) = (self.lines + 1, self.bytes);
-                    if !self.quoted {
-                        self.records += u64::from(std::mem::take(&mut self.content));
-                        self.end = self.bytes;
-                    }
-                }
-                b'\r' => {}
-                _ => self.content = true,
-            }
-        }
-    }
-
-    /// How many lines there are and where they end, if they are enough. The first may have names.
-    fn enough(&self, wanted: u64) -> Option<(u64, u64)> {
-        let least = wanted.saturating_add(1);
-        if self.records >= least.saturating_add(LOOK_AHEAD) || (self.bytes >= MUCH && self.records >= least) {
-            return Some((self.records, self.end));
-        }
-        // A quote that is never closed is none.
-        (self.bytes >= MUCH && self.lines >= least).then_some((self.lines, self.line_end))
-    }
 }
 
 /// Whether a stream that begins like this is text whose lines stand for themselves. An array of JSON ends at its end.

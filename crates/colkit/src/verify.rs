@@ -5,8 +5,11 @@
 //! halves of those, until the broken ones stand alone.
 
 use crate::{Input, OpenFile, OpenOptions};
-use colkit_core::{Checksums, Error, Finding, Layout, Result};
+use arrow::datatypes::SchemaRef;
+use colkit_core::coroutine::at_once;
+use colkit_core::{Checksums, Error, Finding, Layout, Result, Verified};
 use std::collections::HashSet;
+use std::future::Future;
 use std::ops::Range;
 
 /// What checking a file gave.
@@ -68,6 +71,57 @@ impl Verdict {
     }
 }
 
+/// What checking needs of an open file, wherever its bytes come from.
+pub(crate) trait Checkable: Sync {
+    /// The file's name.
+    fn name(&self) -> &str;
+
+    /// The columns.
+    fn schema(&self) -> SchemaRef;
+
+    /// The number of rows, as the file says.
+    fn row_count(&self) -> u64;
+
+    /// The format's own checks.
+    fn own_checks(&self) -> impl Future<Output = Result<Verified>> + Send;
+
+    /// The byte map.
+    fn byte_map(&self) -> impl Future<Output = Result<Layout>> + Send;
+
+    /// Reads these columns whole and counts the rows.
+    fn count(&self, columns: Range<usize>, memory: u64) -> impl Future<Output = Result<u64>> + Send;
+}
+
+impl Checkable for OpenFile {
+    fn name(&self) -> &str {
+        self.input().name()
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.schema()
+    }
+
+    fn row_count(&self) -> u64 {
+        self.row_count()
+    }
+
+    async fn own_checks(&self) -> Result<Verified> {
+        self.verify()
+    }
+
+    async fn byte_map(&self) -> Result<Layout> {
+        self.layout()
+    }
+
+    async fn count(&self, columns: Range<usize>, memory: u64) -> Result<u64> {
+        let mut rows = 0;
+        for batch in self.scan().columns(columns).memory(memory).batches()? {
+            rows += batch?.num_rows() as u64;
+        }
+        Ok(rows)
+    }
+}
+
 /// Checks everything that can be checked about `input`, within `memory` bytes.
 pub fn verify(input: &Input, options: &OpenOptions, memory: u64) -> Verdict {
     let mut verdict = Verdict { file: input.name().into(), bytes: input.size(), ..Verdict::default() };
@@ -80,26 +134,36 @@ pub fn verify(input: &Input, options: &OpenOptions, memory: u64) -> Verdict {
     };
     verdict.format = Some(file.format().name());
     verdict.bytes = file.bytes();
-    verdict.rows = Some(file.row_count());
-    verdict.columns = Some(file.schema().fields().len());
     if let Some(compression) = file.input().compression() {
         verdict.checked.push(format!("all {} data decompresses", compression.name()));
     }
+    let mut strays = Verdict::default();
+    check_strays(&mut strays, input);
+    if let Err(error) = at_once(check(&mut verdict, &file, strays, memory)) {
+        verdict.errors.push(error);
+    }
+    verdict
+}
+
+/// Checks an open file. What is known of files beside it comes between what is known of its parts and of its values.
+pub(crate) async fn check(verdict: &mut Verdict, file: &impl Checkable, beside: Verdict, memory: u64) {
+    verdict.rows = Some(file.row_count());
+    verdict.columns = Some(file.schema().fields().len());
     verdict.checked.push("header and metadata".into());
-    let own = file.verify();
-    check_layout(&mut verdict, &file);
-    check_names(&mut verdict, &file);
-    check_strays(&mut verdict, input);
-    check_values(&mut verdict, &file, memory);
+    let own = file.own_checks().await;
+    check_layout(verdict, file).await;
+    check_names(verdict, file);
+    verdict.findings.extend(beside.findings);
+    beside.errors.into_iter().for_each(|error| verdict.add_error(error));
+    check_values(verdict, file, memory).await;
     match own {
         Ok(verified) => {
             add_new(&mut verdict.findings, verified.findings);
-            verified.errors.into_iter().for_each(|e| verdict.add_error(e.file(input.name())));
+            verified.errors.into_iter().for_each(|e| verdict.add_error(e.file(file.name())));
             verdict.checksums = Some(verified.checksums);
         }
         Err(error) => verdict.add_error(error),
     }
-    verdict
 }
 
 fn add_new(known: &mut Vec<Finding>, findings: Vec<Finding>) {
@@ -107,12 +171,12 @@ fn add_new(known: &mut Vec<Finding>, findings: Vec<Finding>) {
     known.extend(findings.into_iter().filter(|finding| seen.insert(finding.clone())));
 }
 
-fn check_layout(verdict: &mut Verdict, file: &OpenFile) {
-    let layout = match file.layout() {
+async fn check_layout(verdict: &mut Verdict, file: &impl Checkable) {
+    let layout = match file.byte_map().await {
         Ok(layout) => layout,
         Err(error) => return verdict.errors.push(error),
     };
-    let covered = covers(&layout).map_err(|e| e.file(file.input().name()));
+    let covered = covers(&layout).map_err(|e| e.file(file.name()));
     verdict.check(format!("all {} bytes are accounted for once", layout.size), covered);
     for gap in layout.gaps() {
         verdict.find(gap.name.clone(), format!("bytes {} belong to nothing", gap.range));
@@ -129,7 +193,7 @@ fn covers(layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-fn check_names(verdict: &mut Verdict, file: &OpenFile) {
+fn check_names(verdict: &mut Verdict, file: &impl Checkable) {
     let mut seen = HashSet::new();
     let mut reported = HashSet::new();
     for field in file.schema().fields() {
@@ -155,55 +219,66 @@ fn check_strays(verdict: &mut Verdict, input: &Input) {
 #[cfg(not(all(feature = "fs", feature = "lance")))]
 fn check_strays(_: &mut Verdict, _: &Input) {}
 
-fn check_values(verdict: &mut Verdict, file: &OpenFile, memory: u64) {
-    let all = read(file, 0..file.schema().fields().len(), memory);
-    let Err(error) = all else {
+async fn check_values(verdict: &mut Verdict, file: &impl Checkable, memory: u64) {
+    let columns = 0..file.schema().fields().len();
+    let Err(error) = read(file, columns.clone(), memory).await else {
         return verdict.checked.push("every value of every column decodes".into());
     };
     // Packed bytes and bundles hold no table; the format's own checks restore what they hold.
     if error.code() == "no_table_view" {
         return verdict.checked.push("there is no table in it; its content was checked instead".into());
     }
-    check_columns(verdict, file, 0..file.schema().fields().len(), error, memory);
+    check_columns(verdict, file, columns, error, memory).await;
+}
+
+/// Columns that are still to be looked at, or a place to come back to.
+enum Open {
+    /// These make reading them together fail, like this.
+    Broken(Range<usize>, Error),
+    /// These have not been read yet.
+    Unread(Range<usize>),
+    /// Both halves of what failed like this have been looked at, before which there were so many errors.
+    Halved(Error, usize),
 }
 
 /// Finds out which of these columns make reading them together fail, by reading halves of them: a wide table with few
 /// broken columns is not read once for each.
-fn check_columns(verdict: &mut Verdict, file: &OpenFile, columns: Range<usize>, error: Error, memory: u64) {
-    let middle = columns.start.midpoint(columns.end);
-    if columns.len() < 2 {
-        return verdict.errors.push(error);
-    }
-    let before = verdict.errors.len();
-    for half in [columns.start..middle, middle..columns.end] {
-        match read(file, half.clone(), memory) {
-            Err(error) => check_columns(verdict, file, half, error, memory),
-            Ok(()) => {
-                let schema = file.schema();
-                let fields = schema.fields().get(half).unwrap_or_default();
-                let decodes = fields.iter().map(|f| format!("every value of column {:?} decodes", f.name()));
-                verdict.checked.extend(decodes);
+async fn check_columns(verdict: &mut Verdict, file: &impl Checkable, columns: Range<usize>, error: Error, memory: u64) {
+    let mut open = vec![Open::Broken(columns, error)];
+    while let Some(next) = open.pop() {
+        match next {
+            Open::Broken(columns, error) if columns.len() < 2 => verdict.errors.push(error),
+            Open::Broken(columns, error) => {
+                let middle = columns.start.midpoint(columns.end);
+                open.push(Open::Halved(error, verdict.errors.len()));
+                open.push(Open::Unread(middle..columns.end));
+                open.push(Open::Unread(columns.start..middle));
             }
+            Open::Unread(columns) => match read(file, columns.clone(), memory).await {
+                Err(error) => open.push(Open::Broken(columns, error)),
+                Ok(()) => {
+                    let schema = file.schema();
+                    let fields = schema.fields().get(columns).unwrap_or_default();
+                    let decodes = fields.iter().map(|f| format!("every value of column {:?} decodes", f.name()));
+                    verdict.checked.extend(decodes);
+                }
+            },
+            // Each half is good alone.
+            Open::Halved(error, before) if verdict.errors.len() == before => verdict.errors.push(error),
+            Open::Halved(..) => {}
         }
-    }
-    // Each half is good alone.
-    if verdict.errors.len() == before {
-        verdict.errors.push(error);
     }
 }
 
-/// Reads these columns whole and counts the rows.
-fn read(file: &OpenFile, columns: Range<usize>, memory: u64) -> Result<()> {
-    let mut rows = 0;
-    for batch in file.scan().columns(columns).memory(memory).batches()? {
-        rows += batch?.num_rows() as u64;
-    }
+/// Reads these columns whole and compares the number of rows.
+async fn read(file: &impl Checkable, columns: Range<usize>, memory: u64) -> Result<()> {
+    let rows = file.count(columns, memory).await?;
     if rows != file.row_count() {
         return Err(Error::corrupt(
             "row_count_mismatch",
             format!("expected {} rows as the header says, found {rows}", file.row_count()),
         )
-        .file(file.input().name()));
+        .file(file.name()));
     }
     Ok(())
 }

@@ -1,23 +1,30 @@
 //! Writing a local file or object: in the format that its name says, complete or not at all.
 
+use crate::CreateOptions;
+#[cfg(feature = "fs")]
+use crate::create;
 use crate::fidelity::{carried, laid_out};
 use crate::narrow::to_types;
-use crate::{CreateOptions, create};
 use arrow::datatypes::{Schema, SchemaRef};
-use arrow::record_batch::{RecordBatch, RecordBatchReader};
+use arrow::record_batch::RecordBatch;
+#[cfg(feature = "fs")]
+use arrow::record_batch::RecordBatchReader;
 use colkit_core::plan::batch_of;
 use colkit_core::{Format, Result, Sink, TableWriter, WriteSummary};
+#[cfg(feature = "fs")]
 use std::path::Path;
 use std::sync::Arc;
 
 /// Writes all batches of `reader` to a new file at `path`, in the format that its extension stands for. The file appears
 /// when it is complete. One that is there is an error; [`CreateOptions`] says more.
+#[cfg(feature = "fs")]
 pub fn write(path: impl AsRef<Path>, reader: impl RecordBatchReader) -> Result<WriteSummary> {
     CreateOptions::new().write(path, reader)
 }
 
 impl CreateOptions {
     /// Starts a file at `path` for batches of this schema.
+    #[cfg(feature = "fs")]
     pub fn create(&self, path: impl AsRef<Path>, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let path = path.as_ref();
         let format = self.format_of(path)?;
@@ -53,6 +60,7 @@ impl CreateOptions {
     }
 
     /// Writes all batches of `reader` to a file at `path`.
+    #[cfg(feature = "fs")]
     pub fn write(&self, path: impl AsRef<Path>, reader: impl RecordBatchReader) -> Result<WriteSummary> {
         let mut writer = self.create(path, &reader.schema())?;
         for batch in reader {

@@ -121,30 +121,40 @@ impl<'a> Decoder<'a> for XzDecoder<'a> {
     }
 }
 
-struct ZstdDecoder<'a>(ruzstd::decoding::StreamingDecoder<&'a [u8], ruzstd::decoding::FrameDecoder>);
+struct ZstdDecoder<'a> {
+    reader: ruzstd::decoding::StreamingDecoder<&'a [u8], ruzstd::decoding::FrameDecoder>,
+    /// Bytes that the frame says it holds, and those that came out.
+    size: u64,
+    read: u64,
+}
 
 impl Read for ZstdDecoder<'_> {
     fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
-        self.0.read(room)
+        let read = self.reader.read(room)?;
+        self.read += read as u64;
+        Ok(read)
     }
 }
 
 impl<'a> Decoder<'a> for ZstdDecoder<'a> {
     fn start(packed: &'a [u8]) -> Result<Self> {
-        zstd_content_size(packed)?;
+        let size = zstd_content_size(packed)?;
         let mut decoder = ruzstd::decoding::FrameDecoder::new();
         decoder.set_max_window_size(1 << ZSTD_WINDOW_LOG);
         let reader = ruzstd::decoding::StreamingDecoder::new_with_decoder(packed, decoder);
-        Ok(ZstdDecoder(reader.map_err(|e| zstd_error(&e.to_string()))?))
+        Ok(ZstdDecoder { reader: reader.map_err(|e| zstd_error(&e.to_string()))?, size, read: 0 })
     }
 
     fn failed(error: std::io::Error) -> Error {
         zstd_error(&error.to_string()).caused_by(error)
     }
 
-    /// Compares the checksum, which `ruzstd` leaves to others.
+    /// Compares the size and the checksum, which `ruzstd` leaves to others.
     fn end(self) -> Result<&'a [u8]> {
-        let (rest, decoder) = self.0.into_parts();
+        if self.read != self.size {
+            return Err(zstd_error("the content does not have the size that the frame says"));
+        }
+        let (rest, decoder) = self.reader.into_parts();
         match decoder.get_checksum_from_data() {
             Some(stored) if decoder.get_calculated_checksum() != Some(stored) => {
                 Err(zstd_error("the content does not have the checksum of the frame"))
@@ -189,7 +199,7 @@ mod tests {
         for (backend, packed) in packed() {
             let in_c = |packed: &[u8]| backend.unpack(&Bytes::copy_from_slice(packed), 1 << 30).ok();
             assert!(unpacked(backend, &packed).is_some_and(|data| Some(data) == in_c(&packed).map(Vec::from)));
-            for at in [4, packed.len() / 2, packed.len() - 3, packed.len() - 1] {
+            for at in [4, 7, packed.len() / 2, packed.len() - 3, packed.len() - 1] {
                 let mut changed = packed.clone();
                 changed[at] ^= 1;
                 assert_eq!(unpacked(backend, &changed), in_c(&changed).map(Vec::from), "{backend:?}, byte {at}");

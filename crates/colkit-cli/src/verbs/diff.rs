@@ -6,7 +6,6 @@ use crate::progress::Progress;
 use crate::request::inputs;
 use crate::{Io, Outcome};
 use colkit::{ByKey, CellDifference, ColumnName, DiffOptions, Difference, Input, Key, OpenFile, OpenOptions, Result};
-use serde_json::json;
 use std::io::Write;
 
 pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
@@ -41,12 +40,7 @@ pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
     drop(progress);
     let equal = difference.is_equal();
     if args.script.json {
-        let mut document = json!({"left": left.name(), "right": right.name(), "equal": equal});
-        let report = serde_json::to_value(&difference).map_err(std::io::Error::from)?;
-        if let (Some(document), serde_json::Value::Object(report)) = (document.as_object_mut(), report) {
-            document.extend(report);
-        }
-        writeln!(io.stdout, "{document}")?;
+        writeln!(io.stdout, "{}", colkit::report::difference(left.name(), right.name(), &difference)?)?;
     } else {
         print_text(left, right, &difference, io)?;
     }

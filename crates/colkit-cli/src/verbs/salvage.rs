@@ -3,7 +3,7 @@
 use crate::args::SalvageArgs;
 use crate::human::{bytes, plural};
 use crate::progress::Progress;
-use crate::report::{ErrorReport, place_and_message};
+use crate::report::{for_json, place_and_message};
 use crate::request::input;
 use crate::{Io, Outcome};
 use colkit::{
@@ -49,7 +49,7 @@ pub fn run(args: &SalvageArgs, io: &mut Io) -> Result<Outcome> {
                 Damage::End(at) => json!({"after_byte": at}),
                 _ => json!({}),
             };
-            json!({"lost": what, "error": ErrorReport::from(&lost.error)})
+            json!({"lost": what, "error": for_json(&lost.error)})
         });
         let document = json!({
             "file": damaged.name(), "format": saved.format().name(), "output": output, "complete": saved.is_complete(),

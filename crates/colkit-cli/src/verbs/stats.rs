@@ -8,8 +8,8 @@ use crate::rows::{RowOutput, RowSource};
 use crate::{Io, Outcome, Stream};
 use colkit::arrow::array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt64Array};
 use colkit::arrow::record_batch::RecordBatch;
+use colkit::report::{quantile_name, statistics};
 use colkit::{Cell, ColumnStats, OpenFile, Result, ScanBuilder, TableStats, type_name};
-use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub fn run(args: &StatsArgs, io: &mut Io) -> Result<Outcome> {
         stats
     };
     if args.script.json {
-        writeln!(io.stdout, "{}", document(&file, &stats)?)?;
+        writeln!(io.stdout, "{}", statistics(file.input().name(), file.format().name(), &stats)?)?;
     } else if args.print.out.is_none() && (args.print.shape.is_none() || printing.is_table()) {
         report(&file, &stats, &mut io.stdout)?;
     } else {
@@ -118,10 +118,6 @@ fn number(value: f64) -> String {
     }
 }
 
-fn quantile_name(share: f64) -> String {
-    format!("p{}", share * 100.0)
-}
-
 /// A bar for each count; an empty place where there is nothing.
 fn bars(counts: &[u64]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -133,52 +129,6 @@ fn bars(counts: &[u64]) -> String {
     };
     let text: String = counts.iter().map(bar).collect();
     format!("▕{text}▏")
-}
-
-fn document(file: &OpenFile, stats: &TableStats) -> Result<Value> {
-    let columns = stats.columns.iter().map(column_document).collect::<Result<Vec<_>>>()?;
-    Ok(json!({
-        "file": file.input().name(), "format": file.format().name(), "rows": stats.rows, "columns": columns,
-    }))
-}
-
-fn column_document(column: &ColumnStats) -> Result<Value> {
-    let value = |cell: &Cell| -> Result<Value> { Ok(serde_json::from_str(&cell.json()?).unwrap_or(Value::Null)) };
-    let mut all = Map::new();
-    all.insert("name".into(), column.name.clone().into());
-    all.insert("type".into(), type_name(&column.data_type).into());
-    all.insert("rows".into(), column.rows.into());
-    let mut put = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            all.insert(name.into(), value);
-        }
-    };
-    put("nulls", column.nulls.map(Value::from));
-    put("nan", column.nans.map(Value::from));
-    let distinct = column.distinct.map(|n| match n.exact {
-        true => json!({"value": n.value, "exact": true}),
-        false => json!({"value": n.value, "exact": false, "standard_error": n.error}),
-    });
-    put("distinct", distinct);
-    put("min", column.min.as_ref().map(value).transpose()?);
-    put("max", column.max.as_ref().map(value).transpose()?);
-    put("mean", column.mean.as_ref().map(value).transpose()?);
-    put("std", column.std.map(Value::from));
-    if let Some(quantiles) = &column.quantiles {
-        let mut values = Map::new();
-        values.insert("exact".into(), quantiles.exact.into());
-        for (share, cell) in &quantiles.values {
-            values.insert(quantile_name(*share), value(cell)?);
-        }
-        put("quantiles", Some(values.into()));
-    }
-    if let Some(top) = &column.top {
-        let values = top.values.iter().map(|(cell, n)| Ok(json!({"value": value(cell)?, "count": n})));
-        put("top", Some(json!({"exact": top.exact, "values": values.collect::<Result<Vec<_>>>()?})));
-    }
-    put("histogram", column.histogram.as_ref().map(|h| json!({"exact": h.exact, "counts": h.counts})));
-    put("lengths", column.lengths.map(|l| json!({"shortest": l.shortest, "longest": l.longest, "mean": l.mean})));
-    Ok(all.into())
 }
 
 /// One row for each column, for programs that take tables.

@@ -4,7 +4,7 @@ use crate::args::UnpackArgs;
 use crate::grid::{self, Align};
 use crate::human::{bytes, plural};
 use crate::progress::Progress;
-use crate::report::{self, ErrorReport};
+use crate::report;
 use crate::request::{is_stream, one_file};
 use crate::{Io, Outcome};
 use colkit::arrow::temporal_conversions::timestamp_s_to_datetime;
@@ -177,7 +177,7 @@ impl UnpackReport {
         if args.script.json {
             let file = |(name, result): &(String, Result<Restored>)| match result {
                 Ok(r) => json!({"name": name, "bytes": r.bytes, "verified": r.verified}),
-                Err(e) => json!({"name": name, "error": ErrorReport::from(e)}),
+                Err(e) => json!({"name": name, "error": report::for_json(e)}),
             };
             let document = json!({
                 "input": packed.name(), "output": name, "bytes": total, "verified": verified, "seconds": seconds,

@@ -3,11 +3,10 @@
 use crate::args::VerifyArgs;
 use crate::human::{bytes, plural};
 use crate::progress::Progress;
-use crate::report::{ErrorReport, hint, place_and_message};
+use crate::report::{hint, place_and_message};
 use crate::request::{each_file, input};
 use crate::{Io, Outcome};
 use colkit::{Checksums, Class, Result, Verdict};
-use serde_json::json;
 use std::io::Write;
 
 pub fn run(args: &VerifyArgs, io: &mut Io) -> Result<Outcome> {
@@ -28,26 +27,13 @@ pub fn run(args: &VerifyArgs, io: &mut Io) -> Result<Outcome> {
         if !verdict.is_valid() {
             outcome = Outcome::Failure;
         }
-        if args.script.json { print_json(&verdict, io)? } else { print_text(&verdict, io)? }
+        if args.script.json {
+            writeln!(io.stdout, "{}", colkit::report::verdict(&verdict, hint))?;
+        } else {
+            print_text(&verdict, io)?;
+        }
     }
     Ok(outcome)
-}
-
-fn print_json(verdict: &Verdict, io: &mut Io) -> Result<()> {
-    let document = json!({
-        "file": verdict.file,
-        "valid": verdict.is_valid(),
-        "format": verdict.format,
-        "bytes": verdict.bytes,
-        "rows": verdict.rows,
-        "columns": verdict.columns,
-        "checked": verdict.checked,
-        "checksums": verdict.checksums.as_ref().map(Checksums::name),
-        "coverage": verdict.checksums.as_ref().map(Checksums::to_string),
-        "findings": verdict.findings,
-        "errors": verdict.errors.iter().map(ErrorReport::from).collect::<Vec<_>>(),
-    });
-    Ok(writeln!(io.stdout, "{document}")?)
 }
 
 fn print_text(verdict: &Verdict, io: &mut Io) -> Result<()> {

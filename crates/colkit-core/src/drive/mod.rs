@@ -1,6 +1,7 @@
 //! Drivers fetch the bytes that machines and the scan engine request. All threads, waiting and I/O are in here.
 
 pub mod blocking;
+pub mod hosted;
 #[cfg(feature = "object-store")]
 mod local_path;
 #[cfg(feature = "object-store")]

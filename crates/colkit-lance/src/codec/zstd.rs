@@ -97,6 +97,11 @@ mod rust {
             if reader.read(&mut [0]).map_err(damaged)? > 0 {
                 return Err(damaged(format!("it unpacks to more than {unpacked} bytes")));
             }
+            // A frame need not say it; 0 is also what one says that does not.
+            let said = reader.0.decoder.content_size();
+            if said > 0 && said != unpacked as u64 {
+                return Err(damaged(format!("it unpacks to {unpacked} bytes rather than {said}")));
+            }
             match reader.0.get_ref().len() {
                 0 => Ok(unpacked),
                 behind => Err(damaged(format!("{behind} bytes behind the frame"))),

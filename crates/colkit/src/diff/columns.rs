@@ -1,7 +1,8 @@
 //! Which columns of two tables belong together.
 
+use super::Comparand;
 use super::comparable::{Comparable, comparable};
-use crate::{ColumnName, OpenFile, type_name};
+use crate::{ColumnName, type_name};
 use arrow::datatypes::Schema;
 use colkit_core::Result;
 use std::collections::HashSet;
@@ -89,10 +90,10 @@ fn match_by_position(a: Side<'_>, b: Side<'_>) -> Matched {
 }
 
 /// The columns of these names on both sides. One that is missing is a wrong request.
-pub(super) fn chosen_columns(names: &[ColumnName], a: (&OpenFile, bool), b: (&OpenFile, bool)) -> Result<Matched> {
-    let indices = |file: &OpenFile| {
+pub(super) fn chosen_columns<T: Comparand>(names: &[ColumnName], a: (&T, bool), b: (&T, bool)) -> Result<Matched> {
+    let indices = |file: &T| {
         let schema = file.schema();
-        ColumnName::projection(names, &schema).and_then(|p| p.indices(&schema)).map_err(|e| e.file(file.input().name()))
+        ColumnName::projection(names, &schema).and_then(|p| p.indices(&schema)).map_err(|e| e.file(file.name()))
     };
     let (left, right) = (indices(a.0)?, indices(b.0)?);
     let schemas = (a.0.schema(), b.0.schema());

@@ -3,68 +3,84 @@
 //! Values are never rounded on the way: a cell that says more than the type can hold (`1.555` beside a decimal of two digits)
 //! is as different from every value as one that cannot be read at all.
 
+use super::{Comparand, Openable, RowSource};
+use crate::OpenOptions;
 use crate::several::wider_fields;
-use crate::{Input, OpenFile, OpenOptions};
 use arrow::array::{Array, ArrayRef, AsArray, StringArray, new_null_array};
 use arrow::compute::{can_cast_types, cast};
 use arrow::datatypes::{DataType, Field, TimeUnit};
 use arrow::row::{RowConverter, SortField};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use colkit_core::{Nulls, Result, json};
+use colkit_core::{Nulls, Result, Scan, column_index, json};
 use std::sync::Arc;
 
 /// An open file, and whether it is text.
-pub(super) struct Opened {
-    pub file: OpenFile,
+pub(super) struct Opened<T> {
+    pub file: T,
     pub text: bool,
 }
 
-/// Opens two inputs for comparison.
-pub(super) fn open_both(a: &Input, b: &Input, opening: &OpenOptions) -> Result<(Opened, Opened)> {
-    let limits = &opening.read.limits;
-    let (a, b) = (&a.decompressed(limits)?, &b.decompressed(limits)?);
-    let is_text = |input: &Input| opening.format_of(input).map(|f| opening.registry.is_text(f.name()));
-    let typed = |file: OpenFile| Opened { file, text: false };
-    let text = |file: OpenFile| Opened { file, text: true };
-    Ok(match (is_text(a)?, is_text(b)?) {
+/// Opens two tables for comparison.
+pub(super) async fn open_both<O: Openable>(
+    a: &O,
+    b: &O,
+    opening: &OpenOptions,
+) -> Result<(Opened<O::Table>, Opened<O::Table>)> {
+    let typed = |file| Opened { file, text: false };
+    let text = |file| Opened { file, text: true };
+    Ok(match (a.is_text(opening).await?, b.is_text(opening).await?) {
         (true, false) => {
-            let b = opening.open_input(b)?;
-            (text(open_like(a, &b, opening)?), typed(b))
+            let b = b.open(opening).await?;
+            (text(open_like(a, &b, opening).await?), typed(b))
         }
         (false, true) => {
-            let a = opening.open_input(a)?;
-            let b = open_like(b, &a, opening)?;
+            let a = a.open(opening).await?;
+            let b = open_like(b, &a, opening).await?;
             (typed(a), text(b))
         }
-        (false, false) => (typed(opening.open_input(a)?), typed(opening.open_input(b)?)),
+        (false, false) => (typed(a.open(opening).await?), typed(b.open(opening).await?)),
         (true, true) => {
-            let (a, b) = (opening.open_input(a)?, opening.open_input(b)?);
+            let (left, right) = (a.open(opening).await?, b.open(opening).await?);
             // What both can be read as without change.
-            let wider = wider_fields(a.schema().fields(), b.schema().fields());
-            let common = |f: &&Arc<Field>| [&a, &b].iter().all(|file| file.schema().fields().find(f.name()).is_some());
+            let schemas = (left.schema(), right.schema());
+            let wider = wider_fields(schemas.0.fields(), schemas.1.fields());
+            let common = |f: &&Arc<Field>| {
+                [&schemas.0, &schemas.1].iter().all(|schema| schema.fields().find(f.name()).is_some())
+            };
             let types: Vec<_> =
                 wider.iter().filter(common).map(|f| (f.name().clone(), f.data_type().clone())).collect();
-            let reopened = |file: OpenFile| {
-                let other = |(name, wanted): &(String, DataType)| {
-                    file.schema().fields().find(name).is_some_and(|(_, f)| f.data_type() != wanted)
-                };
-                let types: Vec<_> = types.iter().filter(|t| other(t)).cloned().collect();
-                if types.is_empty() { Ok(file) } else { with_types(file.input(), types, opening) }
-            };
-            (typed(reopened(a)?), typed(reopened(b)?))
+            (typed(read_as(a, left, &types, opening).await?), typed(read_as(b, right, &types, opening).await?))
         }
     })
 }
 
-fn with_types(input: &Input, types: Vec<(String, DataType)>, opening: &OpenOptions) -> Result<OpenFile> {
-    opening.clone().with_text_types(types).open_input(input)
+/// The text with its columns of these names read to these types, opened again if it was opened with others.
+async fn read_as<O: Openable>(
+    unopened: &O,
+    opened: O::Table,
+    types: &[(String, DataType)],
+    opening: &OpenOptions,
+) -> Result<O::Table> {
+    let schema = opened.schema();
+    let other =
+        |(name, wanted): &&(String, DataType)| schema.fields().find(name).is_some_and(|(_, f)| f.data_type() != wanted);
+    let types: Vec<_> = types.iter().filter(other).cloned().collect();
+    if types.is_empty() { Ok(opened) } else { with_types(unopened, types, opening).await }
+}
+
+async fn with_types<O: Openable>(
+    unopened: &O,
+    types: Vec<(String, DataType)>,
+    opening: &OpenOptions,
+) -> Result<O::Table> {
+    unopened.open(&opening.clone().with_text_types(types)).await
 }
 
 /// Opens text such that its columns can be compared with those of `model` of the same name: of the same type where every
 /// text of the inferred type also is one of that, as they were written otherwise.
-fn open_like(input: &Input, model: &OpenFile, opening: &OpenOptions) -> Result<OpenFile> {
+async fn open_like<O: Openable>(unopened: &O, model: &O::Table, opening: &OpenOptions) -> Result<O::Table> {
     let opening = opening.suited_to(model.format().as_ref(), Nulls::Refuse);
-    let plain = opening.open_input(input)?;
+    let plain = unopened.open(&opening).await?;
     let theirs = model.schema();
     let is_json = plain.format().name() == "ndjson";
     let mut types = Vec::new();
@@ -76,13 +92,13 @@ fn open_like(input: &Input, model: &OpenFile, opening: &OpenOptions) -> Result<O
         if inferred == wanted {
             continue;
         }
-        if reads_as(inferred, wanted) || (nested && can_read(input, name, wanted, &opening)) {
+        if reads_as(inferred, wanted) || (nested && can_read(unopened, name, wanted, &opening).await) {
             types.push((name.clone(), wanted.clone()));
         } else if !nested {
             types.push((name.clone(), DataType::Utf8));
         }
     }
-    if types.is_empty() { Ok(plain) } else { with_types(input, types, &opening) }
+    if types.is_empty() { Ok(plain) } else { with_types(unopened, types, &opening).await }
 }
 
 /// Whether every text of the inferred type also is one of the other.
@@ -92,15 +108,16 @@ fn reads_as(inferred: &DataType, other: &DataType) -> bool {
 }
 
 /// Whether the text of a column can be read to this type; the only way to know is to try.
-fn can_read(input: &Input, name: &str, data_type: &DataType, opening: &OpenOptions) -> bool {
-    let attempt = || -> Result<()> {
-        let file = with_types(input, vec![(name.into(), data_type.clone())], opening)?;
-        for batch in file.scan().columns([name]).batches()? {
-            batch?;
-        }
-        Ok(())
+async fn can_read<O: Openable>(unopened: &O, name: &str, data_type: &DataType, opening: &OpenOptions) -> bool {
+    let attempt = async {
+        let file = with_types(unopened, vec![(name.into(), data_type.clone())], opening).await?;
+        let schema = file.schema();
+        let column = column_index(&schema, name)?;
+        let mut rows = file.scan(vec![column], Scan::default().memory).await?;
+        while rows.next().await?.is_some() {}
+        Result::Ok(())
     };
-    attempt().is_ok()
+    attempt.await.is_ok()
 }
 
 /// What a column is made into for comparison.

@@ -6,8 +6,8 @@
 
 use super::columns::{Pair, chosen_columns};
 use super::comparable::{Comparable, Opened};
-use super::{CellDifference, DiffOptions, Difference, differing_cells, scan_both, show};
-use crate::{Batches, ColumnName, OpenFile};
+use super::{CellDifference, Comparand, DiffOptions, Difference, RowSource, differing_cells, scan_both, show};
+use crate::ColumnName;
 use arrow::array::ArrayRef;
 use arrow::row::{RowConverter, Rows, SortField};
 use colkit_core::{Error, Result};
@@ -49,9 +49,9 @@ struct Entry {
 const ENTRY_BYTES: u64 = (size_of::<Entry>() + size_of::<usize>()) as u64;
 
 /// Compares rows of the same key.
-pub(super) fn by_key(
-    a: &Opened,
-    b: &Opened,
+pub(super) async fn by_key<T: Comparand>(
+    a: &Opened<T>,
+    b: &Opened<T>,
     key: &[ColumnName],
     pairs: Vec<Pair>,
     options: &DiffOptions,
@@ -73,7 +73,7 @@ pub(super) fn by_key(
     let secrets = Secrets::default();
     for pass in 0..u128::from(passes) {
         let mine = |key: u128| key % u128::from(passes) == pass;
-        let (left, right) = scan_both(a, b, &pairs, options.memory / 2)?;
+        let (left, right) = scan_both(a, b, &pairs, options.memory / 2).await?;
         let share = a.file.row_count().div_ceil(passes);
         let mut entries = Vec::with_capacity(usize::try_from(share + share / 8).unwrap_or(0));
         each_row(
@@ -87,7 +87,8 @@ pub(super) fn by_key(
                     entries.push(Entry { key, values, row });
                 }
             },
-        )?;
+        )
+        .await?;
         let mut entries = Entries::new(entries);
         each_row(
             right,
@@ -100,22 +101,23 @@ pub(super) fn by_key(
                     found.note(entries.next_of(key), row, values);
                 }
             },
-        )?;
+        )
+        .await?;
         entries.rest().for_each(|row| found.removed.push((row, row)));
     }
 
     let names = pairs.iter().take(keys).map(|p| p.name.clone()).collect();
     report.compared_rows = found.unchanged + found.changed.count;
     report.differing_rows = found.changed.count;
-    report.first = changed_cells(a, b, &pairs, keys, &found.changed.first(), options.cells)?;
+    report.first = changed_cells(a, b, &pairs, keys, &found.changed.first(), options.cells).await?;
     report.by_key = Some(ByKey {
         columns: names,
         added: found.added.count,
         removed: found.removed.count,
         changed: found.changed.count,
         unchanged: found.unchanged,
-        first_added: keys_of(&b.file, &columns, |p| p.right, &found.added.first())?,
-        first_removed: keys_of(&a.file, &columns, |p| p.left, &found.removed.first())?,
+        first_added: keys_of(&b.file, &columns, |p| p.right, &found.added.first()).await?,
+        first_removed: keys_of(&a.file, &columns, |p| p.left, &found.removed.first()).await?,
     });
     Ok(report)
 }
@@ -219,19 +221,18 @@ impl Secrets {
 }
 
 /// Gives the number and both fingerprints of each row, of which the first `keys` columns are the key.
-fn each_row(
-    batches: Batches,
+async fn each_row(
+    mut batches: impl RowSource,
     pairs: &[Pair],
     keys: usize,
     side: fn(&Pair) -> &Comparable,
     secrets: &Secrets,
-    mut give: impl FnMut(u64, u128, u64),
+    mut give: impl FnMut(u64, u128, u64) + Send,
 ) -> Result<()> {
     let (keys, values) = pairs.split_at(keys.min(pairs.len()));
     let (mut key_rows, mut value_rows) = (ByteRows::default(), ByteRows::default());
     let mut row = 0;
-    for batch in batches {
-        let batch = batch?;
+    while let Some(batch) = batches.next().await? {
         let (of_keys, of_values) = batch.columns().split_at(keys.len());
         let of_keys = key_rows.of(of_keys, keys, side)?;
         let of_values = value_rows.of(of_values, values, side)?;
@@ -271,9 +272,9 @@ impl ByteRows {
 }
 
 /// The values that differ in these pairs of rows, the first `most` of them.
-fn changed_cells(
-    a: &Opened,
-    b: &Opened,
+async fn changed_cells<T: Comparand>(
+    a: &Opened<T>,
+    b: &Opened<T>,
     pairs: &[Pair],
     keys: usize,
     rows: &[(u64, u64)],
@@ -282,17 +283,15 @@ fn changed_cells(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let take = |file: &OpenFile, rows: Vec<u64>, column: fn(&Pair) -> usize| -> Result<Vec<ArrayRef>> {
-        Ok(file.take(rows).columns(pairs.iter().map(column)).batch()?.columns().to_vec())
-    };
-    let left = take(&a.file, rows.iter().map(|r| r.0).collect(), |p| p.left)?;
-    let right = take(&b.file, rows.iter().map(|r| r.1).collect(), |p| p.right)?;
+    let left = a.file.take(rows.iter().map(|r| r.0).collect(), pairs.iter().map(|p| p.left).collect()).await?;
+    let right = b.file.take(rows.iter().map(|r| r.1).collect(), pairs.iter().map(|p| p.right).collect()).await?;
+    let (left, right) = (left.columns(), right.columns());
     let mut cells = Vec::new();
-    for (i, column) in differing_cells(&left, &right, pairs)?.into_iter().take(most) {
+    for (i, column) in differing_cells(left, right, pairs)?.into_iter().take(most) {
         let (Some(pair), Some((row, _))) = (pairs.get(column), rows.get(i)) else { continue };
         cells.push(CellDifference {
             row: *row,
-            key: Some(key_of(pairs.get(..keys).unwrap_or_default(), &left, i)?),
+            key: Some(key_of(pairs.get(..keys).unwrap_or_default(), left, i)?),
             column: pair.name.clone(),
             left: show(left.get(column), i)?,
             right: show(right.get(column), i)?,
@@ -302,12 +301,16 @@ fn changed_cells(
 }
 
 /// The keys of these rows.
-fn keys_of(file: &OpenFile, columns: &[Pair], index: fn(&Pair) -> usize, rows: &[(u64, u64)]) -> Result<Vec<Key>> {
+async fn keys_of(
+    file: &impl Comparand,
+    columns: &[Pair],
+    index: fn(&Pair) -> usize,
+    rows: &[(u64, u64)],
+) -> Result<Vec<Key>> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = rows.iter().map(|r| r.0);
-    let batch = file.take(rows).columns(columns.iter().map(index)).batch()?;
+    let batch = file.take(rows.iter().map(|r| r.0).collect(), columns.iter().map(index).collect()).await?;
     (0..batch.num_rows()).map(|i| key_of(columns, batch.columns(), i)).collect()
 }
 

@@ -13,17 +13,20 @@
 mod columns;
 mod comparable;
 mod keyed;
+mod side;
 
-use crate::{Batches, ColumnName, Input, OpenOptions};
+use crate::{ColumnName, Input, OpenOptions};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::Float64Type;
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use colkit_core::Result;
+use colkit_core::coroutine::at_once;
 use columns::{Matched, Pair, Side, chosen_columns, match_columns};
 use comparable::{Opened, open_both};
 pub use keyed::{ByKey, Key};
 use serde::Serialize;
+pub(crate) use side::{Comparand, Openable, RowSource};
 use std::collections::BTreeSet;
 
 /// What to compare, and how far to look.
@@ -139,7 +142,18 @@ impl Difference {
 
 /// Compares two inputs.
 pub fn diff(a: &Input, b: &Input, open: &OpenOptions, options: &DiffOptions) -> Result<Difference> {
-    let (a, b) = open_both(a, b, open)?;
+    let limits = &open.read.limits;
+    at_once(compared(&a.decompressed(limits)?, &b.decompressed(limits)?, open, options))?
+}
+
+/// Compares two tables that are yet to be opened.
+pub(crate) async fn compared<O: Openable>(
+    a: &O,
+    b: &O,
+    open: &OpenOptions,
+    options: &DiffOptions,
+) -> Result<Difference> {
+    let (a, b) = open_both(a, b, open).await?;
     let Matched { differences: schema, pairs } = match &options.columns {
         None => {
             let (left, right) = (a.file.schema(), b.file.schema());
@@ -149,29 +163,34 @@ pub fn diff(a: &Input, b: &Input, open: &OpenOptions, options: &DiffOptions) -> 
     };
     let report = Difference { schema, row_counts: (a.file.row_count(), b.file.row_count()), ..Difference::default() };
     match &options.key {
-        None => side_by_side(&a, &b, &pairs, options, report),
-        Some(key) => keyed::by_key(&a, &b, key, pairs, options, report),
+        None => side_by_side(&a, &b, &pairs, options, report).await,
+        Some(key) => keyed::by_key(&a, &b, key, pairs, options, report).await,
     }
 }
 
 /// The rows of these columns on both sides.
-fn scan_both(a: &Opened, b: &Opened, pairs: &[Pair], memory: u64) -> Result<(Batches, Batches)> {
-    let left = a.file.scan().columns(pairs.iter().map(|p| p.left)).memory(memory / 2).batches()?;
-    Ok((left, b.file.scan().columns(pairs.iter().map(|p| p.right)).memory(memory / 2).batches()?))
+async fn scan_both<T: Comparand>(
+    a: &Opened<T>,
+    b: &Opened<T>,
+    pairs: &[Pair],
+    memory: u64,
+) -> Result<(T::Rows, T::Rows)> {
+    let left = a.file.scan(pairs.iter().map(|p| p.left).collect(), memory / 2).await?;
+    Ok((left, b.file.scan(pairs.iter().map(|p| p.right).collect(), memory / 2).await?))
 }
 
 /// Compares rows of the same position.
-fn side_by_side(
-    a: &Opened,
-    b: &Opened,
+async fn side_by_side<T: Comparand>(
+    a: &Opened<T>,
+    b: &Opened<T>,
     pairs: &[Pair],
     options: &DiffOptions,
     mut report: Difference,
 ) -> Result<Difference> {
     report.compared_columns = pairs.len();
-    let (left, right) = scan_both(a, b, pairs, options.memory)?;
+    let (left, right) = scan_both(a, b, pairs, options.memory).await?;
     let (mut left, mut right) = (Rows::new(left), Rows::new(right));
-    while let (Some(l), Some(r)) = (left.ready()?, right.ready()?) {
+    while let (Some(l), Some(r)) = (left.ready().await?, right.ready().await?) {
         let rows = l.min(r);
         let (l, r) = (left.take(rows), right.take(rows));
         let cells = differing_cells(&l, &r, pairs)?;
@@ -197,20 +216,20 @@ fn side_by_side(
 }
 
 /// The rows of a scan, to be taken in any portion.
-struct Rows {
-    batches: Batches,
+struct Rows<B> {
+    batches: B,
     current: Option<RecordBatch>,
 }
 
-impl Rows {
-    fn new(batches: Batches) -> Self {
+impl<B: RowSource> Rows<B> {
+    fn new(batches: B) -> Self {
         Rows { batches, current: None }
     }
 
     /// How many rows lie ready; `None` at the end.
-    fn ready(&mut self) -> Result<Option<usize>> {
+    async fn ready(&mut self) -> Result<Option<usize>> {
         while self.current.as_ref().is_none_or(|b| b.num_rows() == 0) {
-            match self.batches.next().transpose()? {
+            match self.batches.next().await? {
                 None => return Ok(None),
                 batch => self.current = batch,
             }

@@ -22,7 +22,7 @@ use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
 pub use cell::Cell;
 use colkit_core::drive::parallel::share;
-use colkit_core::{Error, Projection, Result, Scan};
+use colkit_core::{Error, Projection, Result, Scan, Table};
 use column::Column;
 use std::sync::{Mutex, PoisonError};
 
@@ -219,43 +219,85 @@ impl ScanBuilder<'_, OpenFile> {
         // A view of a repeated text costs a copy of 16 bytes.
         scan.views = true;
         let schema = file.named(scan.projection.schema(&file.schema()))?;
-        let gathered = file.named(gather(file, &scan, &schema, memory / 2))?;
-        let mut rows = 0;
-        let columns = gathered.into_iter().zip(schema.fields()).map(|(column, field)| {
+        let columns = file.named(gather(file, &scan, &schema, memory / 2))?;
+        Ok(Gathering { schema, columns, rows: 0 }.finish())
+    }
+}
+
+/// Statistics of batches as they go by, for whoever reads them.
+pub struct Gathering {
+    schema: SchemaRef,
+    columns: Vec<Column>,
+    rows: u64,
+}
+
+impl Gathering {
+    /// Nothing yet, of batches with this schema or with views for its texts. About so many bytes of memory are used.
+    pub fn new(schema: SchemaRef, memory: u64) -> Self {
+        let room = Room::within(memory / (2 * schema.fields().len().max(1) as u64));
+        let columns = empty(&schema, room);
+        Gathering { schema, columns, rows: 0 }
+    }
+
+    /// Takes the values of a batch.
+    pub fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        add_batch(&mut self.columns, batch, self.rows)?;
+        self.rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    /// What comes of it.
+    pub fn finish(self) -> TableStats {
+        let mut rows = self.rows;
+        let columns = self.columns.into_iter().zip(self.schema.fields()).map(|(column, field)| {
             let mut stats = ColumnStats::new(field.name(), field.data_type());
             column.finish(&mut stats);
             rows = stats.rows;
             stats
         });
         let columns = columns.collect();
-        Ok(TableStats { rows, columns })
+        TableStats { rows, columns }
     }
+}
+
+fn empty(schema: &SchemaRef, room: Room) -> Vec<Column> {
+    schema.fields().iter().map(|f| Column::new(f, room)).collect()
+}
+
+/// Adds a batch whose first row has this position.
+fn add_batch(columns: &mut [Column], batch: &RecordBatch, first: u64) -> Result<()> {
+    let numbers: Vec<u64> = (first..first + batch.num_rows() as u64).map(mix).collect();
+    columns.iter_mut().zip(batch.columns()).try_for_each(|(column, array)| column.add(array, &numbers))
 }
 
 impl OpenFile {
     /// What the file says about these columns without being read: the number of rows and, as far as the format keeps them and they
     /// are exact, nulls, minimum and maximum.
     pub fn stats_from_metadata(&self, columns: Option<&[crate::ColumnName]>) -> Result<TableStats> {
-        let schema = self.schema();
-        let projection = columns.map_or(Ok(Projection::all()), |names| crate::ColumnName::projection(names, &schema));
-        let projection = self.named(projection)?;
-        let known = self.table_file().table().statistics();
-        let mut columns = Vec::new();
-        for (column, field) in projection.resolve(&schema)?.iter().zip(projection.schema(&schema)?.fields()) {
-            let mut stats = ColumnStats::new(field.name(), field.data_type());
-            stats.rows = self.row_count();
-            // What is known is known of whole columns.
-            if let Some(known) = known.get(column.index).filter(|_| column.within.is_empty()) {
-                stats.nulls = known.null_count;
-                if known.exact {
-                    let cell = |value: &Option<_>| Cell::of_value(value.as_ref()?, field.data_type());
-                    (stats.min, stats.max) = (cell(&known.min), cell(&known.max));
-                }
-            }
-            columns.push(stats);
-        }
-        Ok(TableStats { rows: self.row_count(), columns })
+        self.named(known(self.table_file().table().as_ref(), columns))
     }
+}
+
+/// What a table says about these columns without being read.
+pub(crate) fn known(table: &dyn Table, columns: Option<&[crate::ColumnName]>) -> Result<TableStats> {
+    let schema = table.schema();
+    let projection = columns.map_or(Ok(Projection::all()), |names| crate::ColumnName::projection(names, &schema))?;
+    let known = table.statistics();
+    let mut columns = Vec::new();
+    for (column, field) in projection.resolve(&schema)?.iter().zip(projection.schema(&schema)?.fields()) {
+        let mut stats = ColumnStats::new(field.name(), field.data_type());
+        stats.rows = table.row_count();
+        // What is known is known of whole columns.
+        if let Some(known) = known.get(column.index).filter(|_| column.within.is_empty()) {
+            stats.nulls = known.null_count;
+            if known.exact {
+                let cell = |value: &Option<_>| Cell::of_value(value.as_ref()?, field.data_type());
+                (stats.min, stats.max) = (cell(&known.min), cell(&known.max));
+            }
+        }
+        columns.push(stats);
+    }
+    Ok(TableStats { rows: table.row_count(), columns })
 }
 
 /// The batches that are left, and how many rows have been handed out.
@@ -289,17 +331,13 @@ fn gather(file: &OpenFile, scan: &Scan, schema: &SchemaRef, memory: u64) -> Resu
     let threads = file.threads().max(1);
     let parts = (threads as u64 + 1).saturating_mul(schema.fields().len().max(1) as u64);
     let room = Room::within(memory / parts);
-    let empty = || schema.fields().iter().map(|f| Column::new(f, room)).collect::<Vec<_>>();
     let batches = file.table_file().scan(scan)?;
     let rest = Mutex::new(Rest { batches, rows: 0, error: None });
     let merged: Mutex<Option<Vec<Column>>> = Mutex::new(None);
     share(threads, || {
-        let mut mine = empty();
+        let mut mine = empty(schema, room);
         while let Some((batch, first)) = rest.lock().unwrap_or_else(PoisonError::into_inner).next() {
-            let numbers: Vec<u64> = (first..first + batch.num_rows() as u64).map(mix).collect();
-            let added =
-                mine.iter_mut().zip(batch.columns()).try_for_each(|(column, array)| column.add(array, &numbers));
-            if let Err(error) = added {
+            if let Err(error) = add_batch(&mut mine, &batch, first) {
                 rest.lock().unwrap_or_else(PoisonError::into_inner).error.get_or_insert(error);
             }
         }
@@ -312,7 +350,7 @@ fn gather(file: &OpenFile, scan: &Scan, schema: &SchemaRef, memory: u64) -> Resu
     if let Some(error) = rest.into_inner().unwrap_or_else(PoisonError::into_inner).error {
         return Err(error);
     }
-    Ok(merged.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(empty))
+    Ok(merged.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(|| empty(schema, room)))
 }
 
 /// A number that looks random, another one for every row (the finaliser of SplitMix64).
