@@ -4,7 +4,7 @@ usage: python bench/python.py [--out FILE.json] [--rows 3000000] [--vectors 1000
                               [--rust target/release/examples/dataset_bench]
 
 Needs colkit's wheel (make wheel), numpy, pyarrow, pandas, polars, duckdb; pylance and vortex-data are measured if they are there. Every
-contestant opens its file once. Answers are compared before anything is timed. Times are the best of several rounds in which all
+contestant opens its file once; colkit's is also mapped into memory, and also written for random access. Answers are compared before anything is timed. Times are the best of several rounds in which all
 contestants take turns; CPU is that of the whole process, all threads together. With --rust the same takes are done by the library
 without Python; the medians of many single takes are compared, which is what the binding costs.
 """
@@ -62,13 +62,15 @@ def vectors(rows: int, width: int = 768) -> pyarrow.Table:
 
 def write(data: pyarrow.Table, folder: pathlib.Path, name: str) -> dict[str, str]:
     """The data in every format, unless it is there already."""
-    places = {kind: str(folder / f"{name}.{kind}") for kind in ["colkit.lance", "parquet", "duckdb", "pylance.lance", "dataset.lance", "vortex"]}
+    places = {kind: str(folder / f"{name}.{kind}") for kind in ["colkit.lance", "random.lance", "parquet", "duckdb", "pylance.lance", "dataset.lance", "vortex"]}
 
     def missing(kind: str) -> bool:
         return not os.path.exists(places[kind])
 
     if missing("colkit.lance"):
         colkit.write(data, places["colkit.lance"])
+    if missing("random.lance"):
+        colkit.write(data, places["random.lance"], prefer="random-access")
     if missing("parquet"):
         pyarrow.parquet.write_table(data, places["parquet"], compression="zstd", row_group_size=100_000)
     if missing("duckdb"):
@@ -91,14 +93,24 @@ def write(data: pyarrow.Table, folder: pathlib.Path, name: str) -> dict[str, str
     return places
 
 
+def size(place: str) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    path = pathlib.Path(place)
+    return sum(file.stat().st_size for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file())
+
+
 def takers(places: dict[str, str]) -> dict[str, Job]:
     """Who can take rows by number, with the file open. Each answers with a pyarrow table."""
-    ours = colkit.open(places["colkit.lance"])
+    ours, mapped = colkit.open(places["colkit.lance"]), colkit.open(places["colkit.lance"], memory_map=True)
+    for_random, both = colkit.open(places["random.lance"]), colkit.open(places["random.lance"], memory_map=True)
     of_dataset = colkit.open(places["dataset.lance"]) if os.path.exists(places["dataset.lance"]) else None
     parquet = pyarrow.dataset.dataset(places["parquet"])
     connection = duckdb.connect(places["duckdb"], read_only=True)
     jobs: dict[str, Job] = {
         "colkit": lambda rows: ours.take(rows),
+        "colkit, mapped": lambda rows: mapped.take(rows),
+        "colkit, for random access": lambda rows: for_random.take(rows),
+        "colkit, both": lambda rows: both.take(rows),
         "pyarrow parquet": lambda rows: parquet.take(rows),
         "duckdb": lambda rows: connection.sql(
             "SELECT t.* FROM t WHERE rowid IN (SELECT unnest(?::BIGINT[]))", params=[rows]
@@ -242,7 +254,9 @@ def main() -> None:
         found = measure({who: all_batches(job) for who, job in jobs.items()}, args.rounds)
         title = f"{BATCH} rows at random of {count:,} {name}"
         show(title, found, args.takes)
-        results[title] = {"per_call": args.takes, **found}
+        sizes = {kind: size(place) for kind, place in places.items() if os.path.exists(place)}
+        print("  sizes: " + ", ".join(f"{kind} {bytes / 1e6:.1f} MB" for kind, bytes in sizes.items()))
+        results[title] = {"per_call": args.takes, "sizes": sizes, **found}
         if args.rust:
             cost = results[f"overhead, {name}"] = overhead(args.rust, places["colkit.lance"], count)
             print(f"  the same in Rust {cost['rust'] * 1e3:.3f} ms, through Python {cost['python'] * 1e3:.3f} ms: {cost['python'] / cost['rust']:.2f} x")

@@ -3,8 +3,8 @@
 use crate::memory::Memory;
 use crate::scan::{Abandonable, types_of};
 use crate::stream::{rows_field, stream};
-use crate::value::{plain, to_python};
-use arrow::array::{Array, ArrayRef, StructArray};
+use crate::value::{column_to_python, plain, to_python};
+use arrow::array::{ArrayRef, StructArray};
 use arrow::record_batch::{RecordBatch, RecordBatchIterator};
 use colkit::core::make_unique;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
@@ -36,9 +36,7 @@ impl Batch {
 
     /// The values of a column, as a list of Python objects.
     fn to_list<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyList>> {
-        let column = plain(self.column(index)?)?;
-        let values = (0..column.len()).map(|row| to_python(py, column.as_ref(), row)).collect::<PyResult<Vec<_>>>()?;
-        PyList::new(py, values)
+        PyList::new(py, column_to_python(py, &plain(self.column(index)?)?)?)
     }
 
     /// One row, as a dict.

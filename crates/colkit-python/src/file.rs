@@ -6,7 +6,7 @@ use crate::scan::{Scan, Selected};
 use crate::source::FileObject;
 use crate::work;
 use bytes::Bytes;
-use colkit::{ColumnName, DatasetOptions, Input, OpenFile, OpenOptions, TakeBuilder};
+use colkit::{ColumnName, DatasetOptions, Error, Input, MappedSource, OpenFile, OpenOptions, TakeBuilder};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -36,6 +36,8 @@ struct Places {
     paths: Vec<PathBuf>,
     options: OpenOptions,
     dataset: DatasetOptions,
+    /// Whether the file is mapped into memory instead of read.
+    mapped: bool,
 }
 
 impl Places {
@@ -51,13 +53,29 @@ impl Places {
                 *path = whole;
             }
         }
-        Places { paths, options: self.options, dataset }
+        Places { paths, dataset, ..self }
     }
 
     fn open(&self) -> colkit::Result<OpenFile> {
+        if self.mapped {
+            return self.options.open_input(&self.map()?);
+        }
         let inputs = self.paths.iter().map(|path| Input::path_with(path, &self.dataset));
         let inputs = inputs.collect::<colkit::Result<Vec<_>>>()?;
         self.options.open_input(&Input::several(inputs))
+    }
+
+    /// The file, mapped into memory.
+    #[expect(unsafe_code, reason = "mapping is asked for")]
+    fn map(&self) -> colkit::Result<Input> {
+        match self.paths.as_slice() {
+            [path] if path.is_file() => {
+                // SAFETY: who asks for a mapping promises that the file stays as it is.
+                let source = unsafe { MappedSource::open(path)? };
+                Ok(Input::source(path.display().to_string(), Arc::new(source)))
+            }
+            _ => Err(Error::request("not_a_file_name", "memory_map=True needs the path of one file")),
+        }
     }
 }
 
@@ -90,9 +108,14 @@ fn reading(arguments: &[OsString]) -> PyResult<(OpenOptions, DatasetOptions)> {
 
 /// Opens paths or URLs as one table. The arguments are those of `cat`.
 #[pyfunction]
-pub fn open_places(py: Python<'_>, paths: Vec<PathBuf>, arguments: Vec<OsString>) -> PyResult<File> {
+pub fn open_places(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    arguments: Vec<OsString>,
+    mapped: bool,
+) -> PyResult<File> {
     let (options, dataset) = reading(&arguments)?;
-    let places = Places { paths, options, dataset };
+    let places = Places { paths, options, dataset, mapped };
     let opening = places.clone();
     let file = work::at_length(py, move |_| Ok(opening.open()?))?;
     let places = places.fixed(&file);
@@ -176,7 +199,7 @@ impl File {
         rows: Option<(u64, u64)>,
         batch_rows: Option<usize>,
     ) -> PyResult<Scan> {
-        Scan::new(self.inner(py)?, Selected { columns, condition, rows, batch_rows })
+        Scan::new(self.inner(py)?, Selected { columns, condition, rows, batch_rows, views: false })
     }
 
     /// Rows by number, in this order.

@@ -33,6 +33,11 @@ mod value;
 mod work;
 mod write;
 
+/// Tables come and go in large pieces. The system's allocator would give their memory back at once, and ask for it again, empty, page by
+/// page, for the next.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The module.
 #[pyo3::pymodule]
 mod _colkit {

@@ -54,6 +54,8 @@ pub struct Selected {
     pub condition: Option<String>,
     pub rows: Option<(u64, u64)>,
     pub batch_rows: Option<usize>,
+    /// Text and bytes as views.
+    pub views: bool,
 }
 
 /// Names and types, as text.
@@ -84,12 +86,13 @@ impl Scan {
 }
 
 fn builder<'a>(file: &'a OpenFile, selected: &Selected) -> ScanBuilder<'a, OpenFile> {
-    let Selected { columns, condition, rows, batch_rows } = selected.clone();
+    let Selected { columns, condition, rows, batch_rows, views } = selected.clone();
     let names = columns.map(|names| names.into_iter().map(ColumnName::from).collect::<Vec<_>>());
     let scan = names.into_iter().fold(file.scan(), ScanBuilder::columns);
     let scan = condition.into_iter().fold(scan, ScanBuilder::filter);
     let scan = rows.into_iter().fold(scan, |scan, (start, end)| scan.rows(start..end));
-    batch_rows.into_iter().fold(scan, ScanBuilder::batch_rows)
+    let scan = batch_rows.into_iter().fold(scan, ScanBuilder::batch_rows);
+    if views { scan.views() } else { scan }
 }
 
 /// Batches that are planned when the first of them is asked for: that reads already.
@@ -124,6 +127,11 @@ impl Scan {
     #[getter]
     fn types(&self) -> Vec<(String, String)> {
         types_of(&self.schema)
+    }
+
+    /// The same rows, with text and bytes as views.
+    fn with_views(&self) -> PyResult<Scan> {
+        Scan::new(self.file.clone(), Selected { views: true, ..self.selected.clone() })
     }
 
     fn batches(&self) -> Batches {

@@ -14,7 +14,8 @@ use arrow::datatypes::{
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use std::collections::HashMap;
 
 /// The value in this row.
 pub fn to_python<'py>(py: Python<'py>, array: &dyn Array, row: usize) -> PyResult<Bound<'py, PyAny>> {
@@ -107,6 +108,33 @@ pub fn to_python<'py>(py: Python<'py>, array: &dyn Array, row: usize) -> PyResul
             (value.months, value.days, value.nanoseconds).into_bound_py_any(py)
         }
     }
+}
+
+/// All values of a column.
+pub fn column_to_python<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    match column.data_type() {
+        DataType::Utf8 => Ok(texts(py, column.as_string::<i32>().iter())),
+        DataType::LargeUtf8 => Ok(texts(py, column.as_string::<i64>().iter())),
+        DataType::Utf8View => Ok(texts(py, column.as_string_view().iter())),
+        _ => (0..column.len()).map(|row| to_python(py, column.as_ref(), row)).collect(),
+    }
+}
+
+/// So many different texts are remembered.
+const REMEMBERED: usize = 1 << 12;
+
+/// Texts, of which those that repeat are the same Python object: that takes less time and memory than one for each row.
+fn texts<'py, 'a>(py: Python<'py>, texts: impl Iterator<Item = Option<&'a str>>) -> Vec<Bound<'py, PyAny>> {
+    let mut known: HashMap<&str, Bound<'py, PyAny>, ahash::RandomState> = HashMap::default();
+    let none = py.None().into_bound(py);
+    let values = texts.map(|text| {
+        let Some(text) = text else { return none.clone() };
+        if known.len() == REMEMBERED {
+            return PyString::new(py, text).into_any();
+        }
+        known.entry(text).or_insert_with(|| PyString::new(py, text).into_any()).clone()
+    });
+    values.collect()
 }
 
 fn list<'py>(py: Python<'py>, values: &dyn Array) -> PyResult<Bound<'py, PyAny>> {

@@ -66,6 +66,17 @@ class Exchange(InFolder):
         self.assertEqual(self.file.to_pyarrow(), self.expected)
         self.assertEqual(colkit.sql("SELECT id FROM 't.lance' ORDER BY id").to_polars().height, 1000)
 
+    def test_texts_for_polars(self) -> None:
+        texts = [None, "", "short", "longer than what a view holds itself", *(f"order {n % 7}" for n in range(5000))]
+        data = pyarrow.table({"few": texts, "all": [f"{n} {text}" for n, text in enumerate(texts)], "bytes": [t and t.encode() for t in texts]})
+        for name in ["t.lance", "t.parquet", "t.arrow"]:
+            colkit.write(data, name, force=True)
+            f = colkit.open(name)
+            expected = polars.DataFrame(data)
+            self.assertTrue(f.to_polars().equals(expected), name)
+            self.assertTrue(f.scan(where="few = 'order 3'").to_polars().equals(expected.filter(polars.col("few") == "order 3")), name)
+            self.assertTrue(f.lazy().collect().equals(expected), name)
+
     def test_numpy_kinds(self) -> None:
         data = {
             "i8": numpy.array([1, -2], "i1"),

@@ -57,6 +57,27 @@ class Opening(InFolder):
         self.assertEqual(pickle.loads(pickle.dumps(first))["a"].to_pylist(), [1, 2])
         self.assertIn("_rowid", colkit.open("d.lance", with_row_id=True).columns)
 
+    def test_a_file_mapped_into_memory(self) -> None:
+        for name in ["t.lance", "t.parquet", "t.cff", "t.csv", "t.csv.gz"]:
+            read, mapped = trades(name, 100), colkit.open(name, memory_map=True)
+            self.assertEqual(mapped.scan().to_pydict(), read.scan().to_pydict(), name)
+            self.assertEqual(mapped.take([99, 3]).to_pylist(), read.take([99, 3]).to_pylist(), name)
+            self.assertEqual(len(pickle.loads(pickle.dumps(mapped))), 100, name)
+        for several in ["*.csv", ["t.csv", "t.csv"], "https://example.invalid/t.csv"]:
+            with self.assertRaises(ValueError, msg=several):
+                colkit.open(several, memory_map=True)
+        wrong: list[Any] = [CSV, io.BytesIO(CSV)]
+        for source in wrong:
+            with self.assertRaises(TypeError):
+                colkit.open(source, memory_map=True)
+
+    def test_texts_that_repeat_are_one_object(self) -> None:
+        first, _, third = colkit.open(b"t\nlong enough\nb\nlong enough\n")["t"].to_pylist()
+        self.assertIs(first, third)
+        many = [f"text {n}" for n in range(10_000)]
+        colkit.write({"t": [*many, None, *many]}, "many.lance")
+        self.assertEqual(colkit.open("many.lance")["t"].to_pylist(), [*many, None, *many])
+
     def test_options_of_text(self) -> None:
         text = "a;b\n1,5;x\n-;y\n".encode("utf-16")
         f = colkit.open(text, delimiter=";", decimal=",", null_values=["-"], encoding="utf-16", header=True)

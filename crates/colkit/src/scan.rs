@@ -33,13 +33,26 @@ pub struct ScanBuilder<'a, F> {
     rows: Option<Range<u64>>,
     batch_rows: Option<usize>,
     memory: Option<u64>,
+    views: bool,
 }
 
 impl<'a, F> ScanBuilder<'a, F> {
     pub(crate) fn new(file: &'a F, schema: SchemaRef, row_count: u64) -> Self {
         let (columns, filters, searches, select) = (None, Vec::new(), Vec::new(), None);
         let (rows, batch_rows, memory) = (None, None, None);
-        ScanBuilder { file, schema, row_count, columns, filters, searches, select, rows, batch_rows, memory }
+        ScanBuilder {
+            file,
+            schema,
+            row_count,
+            columns,
+            filters,
+            searches,
+            select,
+            rows,
+            batch_rows,
+            memory,
+            views: false,
+        }
     }
 
     /// Reads only these columns, in this order: by name (`"price"`), by the path to a part of a nested column (`"b.c"`), or by
@@ -96,6 +109,14 @@ impl<'a, F> ScanBuilder<'a, F> {
         self
     }
 
+    /// Returns text and bytes as Arrow views (`Utf8View`, `BinaryView`), for consumers that work with views: values of a dictionary
+    /// are then not copied for each row. What is nested in other columns and what has long offsets stays as it is, and so does
+    /// everything that is [selected](ScanBuilder::select).
+    pub fn views(mut self) -> Self {
+        self.views = true;
+        self
+    }
+
     /// What is made of the columns that are read.
     pub(crate) fn selected(&self) -> Result<Option<Selected>> {
         let select = self.select.as_ref();
@@ -123,6 +144,7 @@ impl<'a, F> ScanBuilder<'a, F> {
             rows: self.rows.clone(),
             batch_rows: self.batch_rows.unwrap_or(default.batch_rows),
             memory: self.memory.unwrap_or(default.memory),
+            views: self.views && self.select.is_none(),
             ..default
         })
     }

@@ -59,6 +59,7 @@ class OpenOptions(TextOptions, DatasetOptions, total=False):
     format: str
     filename: bool
     with_row_id: bool
+    memory_map: bool
 
 
 class WriteOptions(TypedDict, total=False):

@@ -29,7 +29,8 @@ def lazy(file: File) -> polars.LazyFrame:
         if predicate is not None and columns is not None:
             wanted = list(dict.fromkeys([*columns, *predicate.meta.root_names()]))
         left = row_limit
-        for batch in file.scan(columns=wanted, where=where, rows=rows, batch_rows=batch_size or 1 << 17):
+        scan = file.scan(columns=wanted, where=where, rows=rows, batch_rows=batch_size or 1 << 17)
+        for batch in scan._inner.with_views().batches():
             frame = polars.DataFrame(batch)
             if predicate is not None:
                 # The file leaves out rows; Polars has the last word on the others.

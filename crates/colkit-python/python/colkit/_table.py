@@ -37,6 +37,10 @@ class Table:
         """All rows, in memory: errors are our own, and Ctrl-C stops it."""
         raise NotImplementedError
 
+    def _for_polars(self) -> Native:
+        """The same, with text as Polars has it, where that spares a copy."""
+        return self._whole()
+
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
@@ -86,7 +90,7 @@ class Table:
         """All rows, as a ``polars.DataFrame``."""
         import polars
 
-        return polars.DataFrame(self._whole())
+        return polars.DataFrame(self._for_polars())
 
     def to_pydict(self) -> dict[str, list[Any]]:
         """All rows, as a dict of lists of Python objects.
