@@ -19,7 +19,7 @@ WORKSPACE := --workspace --all-features
 .PHONY: test lint unit interop fuzz fuzz-short miri deny release dist package tour clean
 .PHONY: bench bench-quick bench-quick-run bench-full bench-peers bench-sql bench-report bench-pack
 
-test: lint deny portability unit interop python fuzz-short
+test: lint deny portability unit interop python explorer-test fuzz-short
 	@echo "all tests passed"
 
 lint:
@@ -187,11 +187,14 @@ explorer-page: web/node_modules/.package-lock.json
 web/node_modules/.package-lock.json: web/package-lock.json
 	cd web && npm ci --no-audit --no-fund
 
-# The reader beside the command, and the page in a browser.
+# The reader beside the command, and the page in a browser. The readers are checked for the web, and not built: what is tested is
+# what the command embeds.
 explorer-test: web/node_modules/.package-lock.json
-	cd crates/colkit-web && CARGO_TARGET_DIR=$(abspath $(TARGET))/web $(CARGO) test --locked -p zstd
-	COLKIT=$(abspath $(TARGET))/debug/colkit COLKIT_WASM=$(abspath $(EXPLORER))/colkit.wasm.gz \
-	  sh -c 'cd web && npm run --silent check && npm run --silent test'
+	$(CARGO) build $(WORKSPACE) --bins --locked
+	cd crates/colkit-web && CARGO_TARGET_DIR=$(abspath $(TARGET))/web $(CARGO) test --quiet --locked -p zstd
+	cd crates/colkit-web && CARGO_TARGET_DIR=$(abspath $(TARGET))/web \
+	  $(CARGO) check --quiet --locked --target wasm32-unknown-unknown
+	tests/explorer.sh $(abspath $(TARGET))/debug/colkit
 
 release:
 	$(CARGO) build --release --locked $(WORKSPACE) --bins --examples
