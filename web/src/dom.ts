@@ -51,10 +51,6 @@ const ICONS = {
   up: "M4 10l4-4 4 4",
   down: "M4 6l4 4 4-4",
   copy: "M6 6h7v7H6zM3 10V3h7",
-  save: "M8 2v8M4.5 7L8 10.5 11.5 7M3 13h10",
-  left: "M10 4L6 8l4 4",
-  right: "M6 4l4 4-4 4",
-  columns: "M2 3h12v10H2zM6 3v10M10 3v10",
 };
 
 /** A line drawing of 16 pixels, hidden from screen readers. */

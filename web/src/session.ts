@@ -1,6 +1,6 @@
 /** One open file, and what was read of it. */
 import { open } from "explorer:reader";
-import { isAbort, problemOf } from "./problem";
+import { problemOf } from "./problem";
 import type { Answer, Inspection, Problem, Reader, Source, Traffic } from "./reader/contract";
 
 /** The last answer: what was asked, and what it cost. */
@@ -18,6 +18,8 @@ export class Session extends EventTarget {
   progress = 0;
   total: { requests: number; bytes: number } = { requests: 0, bytes: 0 };
   private opened?: Reader;
+  private opening?: Promise<void>;
+  private control?: AbortController;
   private laidOut?: Promise<Inspection>;
 
   constructor(readonly source: Source) {
@@ -35,8 +37,14 @@ export class Session extends EventTarget {
   }
 
   /** Opens the file unless that was tried. `whole` reads a long text to its end. */
-  async open(whole = false): Promise<void> {
-    if (this.state !== "waiting") return;
+  open(whole = false): Promise<void> {
+    if (this.state === "waiting") this.opening = this.start(whole);
+    return this.opening ?? Promise.resolve();
+  }
+
+  private async start(whole: boolean): Promise<void> {
+    const control = new AbortController();
+    this.control = control;
     this.state = "opening";
     this.progress = 0;
     this.dispatchEvent(new Event("changed"));
@@ -45,10 +53,16 @@ export class Session extends EventTarget {
       this.dispatchEvent(new Event("progress"));
     };
     try {
-      this.opened = await open(this.source, { whole, progress });
+      const reader = await open(this.source, { whole, progress, signal: control.signal });
+      if (control.signal.aborted) {
+        reader.close();
+        return;
+      }
+      this.opened = reader;
       this.state = "open";
-      this.note("Opening the file", this.opened.opening);
+      this.note("Opening the file", reader.opening);
     } catch (error) {
+      if (control.signal.aborted) return;
       this.problem = problemOf(error);
       this.state = "failed";
     }
@@ -79,16 +93,6 @@ export class Session extends EventTarget {
     return value;
   }
 
-  /** Like `ask`, with undefined for an answer that was no longer wanted. */
-  async askUnlessAborted<T>(what: string, answer: Answer<T>): Promise<T | undefined> {
-    try {
-      return await this.ask(what, answer);
-    } catch (error) {
-      if (isAbort(error)) return undefined;
-      throw error;
-    }
-  }
-
   note(what: string, traffic: Traffic, quiet = false): void {
     this.total = { requests: this.total.requests + traffic.requests, bytes: this.total.bytes + traffic.bytes };
     if (!quiet) this.last = { what, traffic };
@@ -97,6 +101,7 @@ export class Session extends EventTarget {
 
   close(): void {
     this.state = "closed";
+    this.control?.abort();
     this.opened?.close();
     this.opened = undefined;
     this.laidOut = undefined;

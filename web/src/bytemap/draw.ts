@@ -1,5 +1,5 @@
 /** Drawing pieces of a file onto a canvas, as lines of a page. */
-import { inkColour, isDark, kindColour, regionColour } from "../palette";
+import { inkColour, kindColour, now, regionColour } from "../palette";
 import type { Range } from "../reader/contract";
 import { pieceAt, type Piece } from "./pieces";
 
@@ -25,17 +25,17 @@ export interface Look {
 function hatch(context: CanvasRenderingContext2D, kind: "padding" | "gap"): CanvasPattern | string {
   const tile = new OffscreenCanvas(8, 8);
   const pen = tile.getContext("2d");
-  if (!pen) return kindColour(kind);
-  pen.fillStyle = kindColour(kind);
+  if (!pen) return now(kindColour(kind));
+  pen.fillStyle = now(kindColour(kind));
   pen.fillRect(0, 0, 8, 8);
-  pen.strokeStyle = kind === "gap" ? (isDark() ? "#e08573" : "#c2452d") : isDark() ? "#59636f" : "#b4bdc8";
+  pen.strokeStyle = now(kind === "gap" ? ["#c2452d", "#e08573"] : ["#b4bdc8", "#59636f"]);
   pen.lineWidth = 1.5;
   for (const shift of [-8, 0, 8]) {
     pen.moveTo(shift, 8);
     pen.lineTo(shift + 8, 0);
   }
   pen.stroke();
-  return context.createPattern(tile as unknown as HTMLCanvasElement, "repeat") ?? kindColour(kind);
+  return context.createPattern(tile as unknown as HTMLCanvasElement, "repeat") ?? now(kindColour(kind));
 }
 
 export class Painter {
@@ -51,7 +51,7 @@ export class Painter {
     if (!look.lit) {
       this.pieces(pieces, line, look.labels);
     } else {
-      context.globalAlpha = isDark() ? 0.55 : 0.45;
+      context.globalAlpha = 0.5;
       this.pieces(pieces, line, look.labels);
       context.globalAlpha = 1;
       this.lit(pieces, line, look.lit, look.labels);
@@ -73,7 +73,7 @@ export class Painter {
       const right = Math.min(line.width, place(piece.end));
       const width = Math.max(1, right - left);
       const edge = width > 4 && piece.end <= line.end ? 1 : 0;
-      context.fillStyle = piece.kind === "padding" || piece.kind === "gap" ? this.patterns[piece.kind] : regionColour(piece);
+      context.fillStyle = piece.kind === "padding" || piece.kind === "gap" ? this.patterns[piece.kind] : now(regionColour(piece));
       context.fillRect(line.x + Math.floor(left), line.y, Math.max(1, Math.ceil(width) - edge), line.height);
       if (labels && width > 44 && (line.first || piece.start >= line.start)) this.label(piece, line, left, width);
       if (right - left >= 1) index++;
@@ -90,7 +90,7 @@ export class Painter {
     context.beginPath();
     context.rect(line.x + left + 6, line.y, width - 12, line.height);
     context.clip();
-    context.fillStyle = inkColour(piece.kind);
+    context.fillStyle = now(inkColour(piece.kind));
     context.font = "12px system-ui, sans-serif";
     context.textBaseline = "middle";
     context.fillText(text, line.x + left + 6, line.y + line.height / 2 + 0.5);
@@ -116,7 +116,7 @@ export class Painter {
       this.pieces(pieces, line, labels);
     }
     context.restore();
-    context.fillStyle = isDark() ? "#74b4fb" : "#0b62bd";
+    context.fillStyle = now(["#0b62bd", "#74b4fb"]);
     for (const [left, width] of marks) context.fillRect(line.x + left, line.y + line.height - 3, width, 3);
   }
 
@@ -126,7 +126,7 @@ export class Painter {
     const perByte = line.width / (line.end - line.start);
     const left = Math.max(0, (piece.start - line.start) * perByte);
     const right = Math.min(line.width, (piece.end - line.start) * perByte);
-    context.strokeStyle = isDark() ? "#ffffff" : "#0b1220";
+    context.strokeStyle = now(["#0b1220", "#ffffff"]);
     context.lineWidth = 2;
     context.strokeRect(line.x + left, line.y - 1, Math.max(3, right - left), line.height + 2);
   }

@@ -1,7 +1,7 @@
 /** Bytes in hexadecimal beside what they are. */
 import { button, fill, h } from "../dom";
 import { bytes, count, offset, percent, plural } from "../format";
-import { KIND_NAMES, regionColour } from "../palette";
+import { css, KIND_NAMES, regionColour } from "../palette";
 import { problemCard, problemOf } from "../problem";
 import type { Inspection } from "../reader/contract";
 import type { Session } from "../session";
@@ -72,7 +72,7 @@ export class HexPane {
       ["To", offset(piece.end)],
     ];
     const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = regionColour(piece);
+    swatch.style.background = css(regionColour(piece));
     return h(
       "div",
       {},
@@ -132,7 +132,7 @@ export class HexPane {
         { class: `hex-byte${marked}`, title: `${start + i}: ${piece.path.join(" \u203a ")}` },
         byte.toString(16).padStart(2, "0"),
       );
-      cell.style.setProperty("--of", regionColour(piece));
+      cell.style.setProperty("--of", css(regionColour(piece)));
       cell.addEventListener("click", () => this.jump(pieceAt(this.pieces, start + i), start + i));
       digits.append(cell);
       signs.append(byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "\u00b7");

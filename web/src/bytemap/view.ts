@@ -1,7 +1,7 @@
 /** The byte map of a file with its pane of bytes, legend and what was read. */
 import { button, fill, h } from "../dom";
 import { bytes, count, plural } from "../format";
-import { columnColour, KIND_NAMES, kindColour, type Paint } from "../palette";
+import { css, columnColour, KIND_NAMES, kindColour, type Paint } from "../palette";
 import { problemCard, problemOf } from "../problem";
 import type { Inspection } from "../reader/contract";
 import type { Session } from "../session";
@@ -186,10 +186,12 @@ export class ByteMapView implements View {
     return h(
       "ul",
       { class: "legend", "aria-label": "Colours" },
-      ...columns.slice(0, NAMED).map((column) => entry(columnColour(column), inspection.columns[column]?.name ?? String(column))),
+      ...columns
+        .slice(0, NAMED)
+        .map((column) => entry(css(columnColour(column)), inspection.columns[column]?.name ?? String(column))),
       rest > 0 && h("li", { class: "quiet" }, `and ${plural(rest, "column")} more`),
-      columns.length === 0 && present.has("data") && entry(kindColour("data"), "Data"),
-      ...kinds.map((kind) => entry(kindColour(kind), kind === "gap" ? "Gap" : KIND_NAMES[kind], kind)),
+      columns.length === 0 && present.has("data") && entry(css(kindColour("data")), "Data"),
+      ...kinds.map((kind) => entry(css(kindColour(kind)), kind === "gap" ? "Gap" : KIND_NAMES[kind], kind)),
     );
   }
 }

@@ -1,7 +1,7 @@
 /** Statistics of every column: what the file knows, from a sample, or from all rows. */
 import { button, fill, h } from "../dom";
 import { count } from "../format";
-import { columnColour } from "../palette";
+import { css, columnColour } from "../palette";
 import { problemCard, problemOf } from "../problem";
 import type { Column, ColumnStatistics } from "../reader/contract";
 import type { Session } from "../session";
@@ -130,7 +130,7 @@ export class ColumnsView implements View {
   private card(index: number, column: Column): HTMLElement {
     const { rows } = this.session.reader.inspection;
     const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = columnColour(index);
+    swatch.style.background = css(columnColour(index));
     const statistics = this.fromRows.get(index) ?? this.fromFile.get(index);
     const picture = statistics && (histogram(statistics) ?? topValues(statistics));
     return h(

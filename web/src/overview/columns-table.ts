@@ -1,7 +1,7 @@
 /** The columns of a file with their types and sizes, sortable. */
 import { button, fill, h } from "../dom";
 import { bytes, count, percent } from "../format";
-import { columnColour } from "../palette";
+import { css, columnColour } from "../palette";
 import type { Column, Inspection } from "../reader/contract";
 
 interface Line extends Column {
@@ -58,7 +58,7 @@ export function columnsTable(inspection: Inspection, choose: (column: number) =>
 
   const row = (line: Line): HTMLElement => {
     const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = columnColour(line.index);
+    swatch.style.background = css(columnColour(line.index));
     return h(
       "tr",
       {},

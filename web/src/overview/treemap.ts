@@ -1,7 +1,7 @@
 /** A treemap: rectangles whose areas are sizes. */
 import { fill, h } from "../dom";
 import { bytes, percent } from "../format";
-import { inkColour } from "../palette";
+import { css, inkColour } from "../palette";
 import { squarify } from "./squarify";
 import type { Use } from "./usage";
 
@@ -30,7 +30,7 @@ export function treemap(uses: Use[], whole: number, choose: (use: Use) => void):
         if (box.w > 48 && box.h > 20) tile.append(h("span", { class: "tile-name" }, use.name));
         if (box.w > 64 && box.h > 40)
           tile.append(h("span", { class: "tile-size" }, `${bytes(use.bytes)}, ${percent(use.bytes, whole)}`));
-        tile.style.cssText = `left:${box.x}px;top:${box.y}px;width:${Math.max(1, box.w - 1)}px;height:${Math.max(1, box.h - 1)}px;background:${use.colour};color:${inkColour(use.kind)}`;
+        tile.style.cssText = `left:${box.x}px;top:${box.y}px;width:${Math.max(1, box.w - 1)}px;height:${Math.max(1, box.h - 1)}px;background:${use.colour};color:${css(inkColour(use.kind))}`;
         return tile;
       }),
     );
