@@ -147,7 +147,7 @@ mod tests {
 
     fn levels(message: &CompressiveEncoding, bytes: &[u8], count: usize) -> Result<Vec<u16>> {
         let mut out = Vec::new();
-        let encoding = encodings().parse(message)?;
+        let encoding = encodings().parse(message, &Limits::default())?;
         as_block(encoding.as_ref())?.levels(bytes, count, &Limits::default(), &mut out)?;
         Ok(out)
     }
@@ -181,11 +181,14 @@ mod tests {
             (CompressiveEncoding { number: 77, message: Bytes::new() }, "field 77"),
             (CompressiveEncoding::named("org.example.Clever", Bytes::new()), "org.example.Clever"),
         ] {
-            let error = known.parse(&message).err().unwrap();
+            let error = known.parse(&message, &Limits::default()).err().unwrap();
             assert_eq!(error.code(), "unknown_encoding");
             assert!(error.to_string().contains(name), "{error}");
         }
-        assert_eq!(known.parse(&CompressiveEncoding::default()).err().unwrap().code(), "bad_encoding");
+        assert_eq!(
+            known.parse(&CompressiveEncoding::default(), &Limits::default()).err().unwrap().code(),
+            "bad_encoding"
+        );
     }
 
     #[test]
@@ -194,10 +197,10 @@ mod tests {
         for _ in 0..20 {
             message = fixed_size_list::describe(1, false, message);
         }
-        assert!(encodings().parse(&message).is_ok());
+        assert!(encodings().parse(&message, &Limits::default()).is_ok());
         for _ in 0..20 {
             message = fixed_size_list::describe(1, false, message);
         }
-        assert_eq!(encodings().parse(&message).err().unwrap().code(), "bad_encoding");
+        assert_eq!(encodings().parse(&message, &Limits::default()).err().unwrap().code(), "bad_encoding");
     }
 }
