@@ -27,6 +27,8 @@ mod command {
     mod dialects;
     mod ends;
     mod exchanges;
+    #[cfg(all(feature = "extended", feature = "plugins"))]
+    mod extended;
     mod fails;
     mod files;
     mod helps;

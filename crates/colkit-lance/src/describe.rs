@@ -130,7 +130,11 @@ pub(crate) async fn layout(file: &Arc<LanceFile>, io: &Io) -> Result<Layout> {
         };
         if let Some(metadata) = container.known_column(column.column) {
             regions.push(of(Region::new(metadata.range, RegionKind::Metadata, format!("metadata of {place}"))));
-            for range in &metadata.deferred {
+            // Those in a global buffer are part of it.
+            let whole = |range: &&ByteRange| {
+                !container.global_buffers().iter().any(|g| g.start() <= range.start() && range.end() <= g.end())
+            };
+            for range in metadata.deferred.iter().filter(whole) {
                 regions.push(Region::new(*range, RegionKind::Metadata, "shared encoding"));
             }
         }

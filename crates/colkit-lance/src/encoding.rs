@@ -230,6 +230,17 @@ impl Registry {
         registry
     }
 
+    /// Knows also the compressions that are colkit's own: those in `docs/encodings.md`, with the cargo feature `extended`.
+    pub fn extended() -> Self {
+        #[cfg_attr(not(feature = "extended"), expect(unused_mut, reason = "there is nothing to add"))]
+        let mut registry = Self::standard();
+        #[cfg(feature = "extended")]
+        for encoding in crate::extended::all() {
+            registry.add_values(encoding);
+        }
+        registry
+    }
+
     /// Adds a compression of values, in place of one of the same name.
     pub fn add_values(&mut self, encoding: Arc<dyn ValueEncoding>) {
         Arc::make_mut(&mut self.values).add(encoding);

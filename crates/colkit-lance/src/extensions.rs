@@ -9,6 +9,7 @@
 //! | `colkit.zones` | [`Zones`]: the same for every so many rows, and for every page |
 //! | `colkit.bloom.N` | [`BloomFilters`]: of top-level column N, one for every so many rows; see [`crate::bloom`] |
 //! | `colkit.plugin.NAME` | a WebAssembly module that decodes the encoding NAME; see [`crate::encoding`] |
+//! | `colkit.descriptions` | descriptions of pages and columns that several share, where the container looks for them |
 //! | `colkit.seal` | checksums of all blocks of the file, no message: see [`crate::seal`] |
 //! | `colkit.checksums` | [`Checksums`]: CRC-32 of every page buffer of every column; in files of before there were seals |
 //!
@@ -27,6 +28,7 @@ pub(crate) const STATISTICS: &str = "colkit.statistics";
 pub(crate) const ZONES: &str = "colkit.zones";
 pub(crate) const CHECKSUMS: &str = "colkit.checksums";
 pub(crate) const SEAL: &str = "colkit.seal";
+pub(crate) const DESCRIPTIONS: &str = "colkit.descriptions";
 /// Followed by the number of a column.
 pub(crate) const BLOOM: &str = "colkit.bloom.";
 
@@ -35,7 +37,9 @@ pub(crate) const PLUGIN: &str = "colkit.plugin.";
 
 /// Whether a key of the schema's metadata is one of ours.
 pub(crate) fn is_own_key(key: &str) -> bool {
-    matches!(key, STATISTICS | ZONES | CHECKSUMS | SEAL) || key.starts_with(BLOOM) || key.starts_with(PLUGIN)
+    matches!(key, STATISTICS | ZONES | CHECKSUMS | SEAL | DESCRIPTIONS)
+        || key.starts_with(BLOOM)
+        || key.starts_with(PLUGIN)
 }
 
 /// What the metadata says about a seal.

@@ -22,12 +22,12 @@ pub struct Lance {
 
 impl Default for Lance {
     fn default() -> Self {
-        Self::with_encodings(Registry::standard())
+        Self::with_encodings(Registry::extended())
     }
 }
 
 impl Lance {
-    /// Lance with all encodings of 2.0 to 2.2.
+    /// Lance with all encodings of 2.0 to 2.2, and those of [`Registry::extended`].
     pub fn new() -> Self {
         Self::default()
     }

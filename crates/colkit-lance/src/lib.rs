@@ -13,6 +13,8 @@ mod coroutine;
 pub mod dataset;
 mod describe;
 pub mod encoding;
+#[cfg(feature = "extended")]
+mod extended;
 mod extensions;
 mod format;
 mod nulls;

@@ -16,6 +16,8 @@ mod conditions;
 mod dataset_faults;
 mod datasets;
 mod encodings;
+#[cfg(feature = "extended")]
+mod extended;
 mod extensions;
 mod golden;
 mod handmade;

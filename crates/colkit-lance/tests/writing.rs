@@ -296,3 +296,27 @@ fn what_lies_under_nulls_is_not_written() {
     };
     assert_eq!(file(77), file(1234));
 }
+
+#[test]
+fn columns_share_their_descriptions() {
+    let column = |c: i32| Arc::new(Int32Array::from_iter_values((0..200).map(|i| i * c))) as ArrayRef;
+    let batch = RecordBatch::try_from_iter((0..40).map(|c| (format!("c{c}"), column(c)))).unwrap();
+    let deferred = LanceWriteOptions::new().with_deferred_encodings(true);
+    for version in [Version::V2_0, Version::V2_1, Version::V2_2] {
+        let plain: Arc<dyn Format> = self::version(version);
+        let shared: Arc<dyn Format> = Arc::new(Lance::new().with_write_options(deferred.clone().with_version(version)));
+        let (before, _) = conformance::write(&plain, &batch, 100, &WriteOptions::default()).unwrap();
+        let (after, summary) = conformance::write(&shared, &batch, 100, &WriteOptions::default()).unwrap();
+        assert!(after.len() + 40 * 60 < before.len(), "{} against {} bytes", after.len(), before.len());
+        assert_eq!(summary.notes.len(), 1, "{:?}", summary.notes);
+        same(&conformance::reads(&shared, &after, LAWS), &batch, "shared");
+        // Where there is nothing to share, nothing is.
+        let one = batch.project(&[1]).unwrap();
+        let (alone, summary) = conformance::write(&shared, &one, 100, &WriteOptions::default()).unwrap();
+        assert!(summary.notes.is_empty());
+        assert_eq!(alone, conformance::write(&plain, &one, 100, &WriteOptions::default()).unwrap().0);
+    }
+    let format: Arc<dyn Format> = Arc::new(Lance::new().with_write_options(deferred));
+    let small = batch.slice(0, 50).project(&[3, 4, 5, 6]).unwrap();
+    conformance::hostile(&format, &conformance::write(&format, &small, 100, &WriteOptions::default()).unwrap().0);
+}

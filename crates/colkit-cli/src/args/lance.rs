@@ -2,7 +2,7 @@
 
 use crate::human::parse_size;
 use clap::{Args, ValueEnum};
-use colkit::lance::{LanceWriteOptions, Prefer, Version};
+use colkit::lance::{EncodingSet, LanceWriteOptions, Prefer, Version};
 
 /// Options for writing Lance files.
 #[derive(Args, Debug, Clone, Default)]
@@ -20,6 +20,21 @@ pub struct LanceArgs {
     /// Page size before encoding [default: 8M, less if --memory is small]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub page_size: Option<u64>,
+    /// Which encodings to use [default: lance]
+    #[arg(long, value_name = "SET")]
+    pub encodings: Option<EncodingsArg>,
+    /// Let pages share their descriptions: smaller files of many columns, which stock Lance refuses
+    #[arg(long)]
+    pub deferred_encodings: bool,
+}
+
+/// Which encodings to use.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EncodingsArg {
+    /// Those of Lance, which every reader of the version knows
+    Lance,
+    /// Also those of colkit, where they are smaller; the file brings decoders for other readers
+    Extended,
 }
 
 /// What to optimise encodings for.
@@ -52,8 +67,12 @@ pub enum VersionArg {
 impl LanceArgs {
     /// The write options, if any was given.
     pub fn write_options(&self) -> Option<LanceWriteOptions> {
-        let asked =
-            self.prefer.is_some() || self.lance_version.is_some() || self.page_size.is_some() || !self.bloom.is_empty();
+        let asked = self.prefer.is_some()
+            || self.lance_version.is_some()
+            || self.page_size.is_some()
+            || self.encodings.is_some()
+            || self.deferred_encodings
+            || !self.bloom.is_empty();
         let mut options = LanceWriteOptions::new().with_bloom(&self.bloom);
         options.prefer = self.prefer.map_or(options.prefer, |p| match p {
             PreferArg::Balance => Prefer::Balance,
@@ -67,6 +86,11 @@ impl LanceArgs {
             VersionArg::V2_2 => Version::V2_2,
         });
         options.page_bytes = self.page_size.unwrap_or(options.page_bytes);
+        options.encodings = match self.encodings {
+            Some(EncodingsArg::Extended) => EncodingSet::Extended,
+            Some(EncodingsArg::Lance) | None => EncodingSet::Stock,
+        };
+        options.deferred_encodings = self.deferred_encodings;
         asked.then_some(options)
     }
 }

@@ -13,6 +13,7 @@ use colkit::{
     StreamSink, WriteOptions, WriteSummary, check_target, create, target_format,
 };
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,16 +82,26 @@ pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
 fn target(args: &ConvertArgs, path: Option<&Path>) -> Result<Arc<dyn Format>> {
     let lance = args.lance.write_options();
     let registry = match &lance {
-        Some(options) => Registry::default().configured(Lance::new().with_write_options(options.clone())),
+        Some(options) => Registry::default().configured(writer(args)?.with_write_options(options.clone())),
         None => Registry::default(),
     };
     let target = target_format(&registry, args.to.as_deref(), path, "--to")?;
     if lance.is_some() && target.name() != Lance::new().name() {
-        let what =
-            format!("--prefer, --lance-version, --bloom and --page-size are for Lance files, not {}", target.name());
+        let what = format!("the options for writing Lance files, such as --prefer, are not for {}", target.name());
         return Err(Error::request("option_of_another_format", what));
     }
     compressed(target, args.compression)
+}
+
+/// Lance with all encodings that may be written.
+#[cfg(feature = "plugins")]
+fn writer(args: &ConvertArgs) -> Result<Lance> {
+    Ok(Lance::with_encodings(args.reading.plugins.encodings()?))
+}
+
+#[cfg(not(feature = "plugins"))]
+fn writer(_: &ConvertArgs) -> Result<Lance> {
+    Ok(Lance::new())
 }
 
 /// Writes the batches of a reader, as the arguments about writing say.
@@ -237,7 +248,9 @@ fn print_summary(
         writeln!(stream, "{document}")?;
         return Ok(());
     }
-    for note in &summary.notes {
+    // Several files may have the same to say.
+    let mut said = BTreeSet::new();
+    for note in summary.notes.iter().filter(|note| said.insert(note.as_str())) {
         let label = io.stderr.yellow("note:");
         writeln!(io.stderr, "{label} {note}")?;
     }

@@ -51,11 +51,16 @@ impl PluginArgs {
         Ok(plugins)
     }
 
+    /// All encodings of Lance that are known, with what plugins decode.
+    pub fn encodings(&self) -> Result<Encodings> {
+        let mut encodings = Encodings::extended();
+        self.plugins()?.add_to(&mut encodings);
+        Ok(encodings)
+    }
+
     /// All formats, Lance with what plugins decode.
     pub fn registry(&self) -> Result<Registry> {
-        let mut encodings = Encodings::standard();
-        self.plugins()?.add_to(&mut encodings);
-        Ok(Registry::default().configured(Lance::with_encodings(encodings)))
+        Ok(Registry::default().configured(Lance::with_encodings(self.encodings()?)))
     }
 }
 

@@ -23,6 +23,7 @@ use crate::seal::{BLOCK, Seal};
 use bytes::Bytes;
 use colkit_core::{Boxed, ByteRange, Error, ReadOptions, Result};
 use column::Unresolved;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
@@ -179,10 +180,9 @@ impl Container {
                     .map_err(|e| e.part(format!("metadata of column {index}")))?,
             );
         }
-        let deferred: Vec<ByteRange> = columns.iter().flat_map(|c| c.deferred()).copied().collect();
-        let mut fetched = self.fetch(io, deferred).await?.into_iter();
+        let deferred = self.fetch_deferred(io, &columns).await?;
         for (index, column) in indices.iter().zip(columns) {
-            let own = fetched.by_ref().take(column.deferred().len()).collect();
+            let own = column.deferred().iter().map(|r| deferred.get(&key(r)).cloned().unwrap_or_default()).collect();
             let column = column.resolve(own).map_err(|e| e.part(format!("metadata of column {index}")))?;
             if let Some(slot) = self.columns.get(*index) {
                 // Another thread may have been quicker; both read the same bytes.
@@ -190,6 +190,22 @@ impl Container {
             }
         }
         Ok(())
+    }
+
+    /// The descriptions that these columns share with others, each once.
+    async fn fetch_deferred(&self, io: &Io, columns: &[Unresolved]) -> Result<HashMap<(u64, u64), Bytes>> {
+        let all = columns.iter().flat_map(|c| c.deferred());
+        let different: BTreeMap<(u64, u64), ByteRange> = all.map(|range| (key(range), *range)).collect();
+        // Those that are shared lie beside each other: together they are a part of the file.
+        let total = different.values().fold(0u64, |sum, range| sum.saturating_add(range.len()));
+        if total > self.size {
+            return Err(Error::corrupt(
+                "bad_metadata",
+                format!("the descriptions of pages have {total} bytes, more than the file's {}", self.size),
+            ));
+        }
+        let fetched = self.fetch(io, different.values().copied().collect()).await?;
+        Ok(different.into_keys().zip(fetched).collect())
     }
 
     /// These bytes: from the tail where it has them, else from the file.
@@ -204,6 +220,10 @@ impl Container {
         let start = range.start().checked_sub(self.size - self.tail.len() as u64)?;
         cut(&self.tail, usize::try_from(start).ok()?, range.len_usize().ok()?).ok()
     }
+}
+
+fn key(range: &ByteRange) -> (u64, u64) {
+    (range.start(), range.len())
 }
 
 fn entry(table: &[u8], index: usize) -> Result<(u64, u64)> {

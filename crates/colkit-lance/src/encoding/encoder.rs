@@ -6,7 +6,7 @@ use bytes::Bytes;
 use colkit_core::Result;
 use std::ops::Range;
 
-/// The values of a page that all have as many bytes. What lies under nulls is zero.
+/// The values of a page that all have as many bytes. What lies under a null is the value before it: it may become anything.
 #[derive(Clone, Copy, Debug)]
 pub struct PageValues<'a> {
     /// What they are. Indices into a dictionary are unsigned numbers.

@@ -183,7 +183,7 @@ fn estimate(codec: &dyn Codec, count: usize, choice: &Choice) -> Result<(usize, 
         time += codec.time(&items, &buffers);
         bytes += buffers.iter().map(|b| b.len().next_multiple_of(8)).sum::<usize>() + 8;
     }
-    let message = codec.message().encoded_len() as u64;
+    let message = (codec.message().encoded_len() + codec.beside()) as u64;
     let all = |part: u64| part.saturating_mul(count as u64) / (values as u64).max(1);
     Ok((usize::try_from(all(bytes as u64) + message).unwrap_or(usize::MAX), all(time)))
 }

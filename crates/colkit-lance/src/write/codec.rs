@@ -60,6 +60,11 @@ pub(super) trait Codec {
         None
     }
 
+    /// Bytes that the page needs elsewhere in the file.
+    fn beside(&self) -> usize {
+        0
+    }
+
     /// Bytes before any general compression, as far as they can be known without encoding.
     fn bytes(&self, items: &Range<usize>) -> usize;
 

@@ -7,6 +7,7 @@
 //! Stock readers read from global buffer 0 to the end of the file when they open it, and take the column table to end
 //! where the global table begins; so other global buffers come before buffer 0 and nothing lies between the tables.
 
+use super::deferred::Shared;
 use crate::container::messages::{Any, ColumnMetadata, DirectEncoding, Encoding, Location, Page};
 use crate::container::{ENTRY, Footer, MAGIC, Version};
 use crate::seal::{self, Blocks};
@@ -67,8 +68,16 @@ pub(super) struct Output {
 /// A column as its metadata lists it.
 pub(super) struct WrittenColumn {
     pub pages: Vec<Page>,
-    /// Whether its values lie outside of its pages and the column's own encoding has to say so, as in 2.0.
-    pub blob: bool,
+    pub encoding: Encoding,
+}
+
+impl WrittenColumn {
+    /// A column of these pages; `blob`: its values lie outside of them and its own encoding has to say so, as in 2.0.
+    pub fn new(pages: Vec<Page>, blob: bool) -> Self {
+        // The message `values {}`, or `blob { inner: values {} }`.
+        let message: &'static [u8] = if blob { &[0x1A, 0x04, 0x0A, 0x02, 0x0A, 0x00] } else { &[0x0A, 0x00] };
+        WrittenColumn { pages, encoding: direct("/lance.encodings.ColumnEncoding", Bytes::from_static(message)) }
+    }
 }
 
 impl Output {
@@ -138,6 +147,14 @@ impl Output {
         })
     }
 
+    /// Writes descriptions that several of these columns have once, if that makes the file smaller.
+    pub fn share(&mut self, columns: &mut [WrittenColumn]) -> Result<Option<BufferPlace>> {
+        let Some(shared) = Shared::of(columns, self.at) else { return Ok(None) };
+        let place = self.buffer(&shared.bytes)?;
+        shared.refer(columns, place.position);
+        Ok(Some(place))
+    }
+
     /// Writes everything after the buffers and makes the file visible; returns its size. `descriptor` is given that size, on
     /// which its own must not depend.
     pub fn finish(
@@ -149,10 +166,7 @@ impl Output {
         self.align()?;
         let start = self.at;
         let (mut metadata, mut sizes) = (Vec::new(), Vec::with_capacity(columns.len()));
-        for WrittenColumn { pages, blob } in columns {
-            // The message `values {}`, or `blob { inner: values {} }`.
-            let message: &'static [u8] = if blob { &[0x1A, 0x04, 0x0A, 0x02, 0x0A, 0x00] } else { &[0x0A, 0x00] };
-            let encoding = direct("/lance.encodings.ColumnEncoding", Bytes::from_static(message));
+        for WrittenColumn { pages, encoding } in columns {
             let column = ColumnMetadata { encoding: Some(encoding), pages, ..ColumnMetadata::default() };
             sizes.push(column.encoded_len() as u64);
             metadata.extend(column.encode_to_vec());

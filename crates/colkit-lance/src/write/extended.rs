@@ -16,7 +16,12 @@ use std::ops::Range;
 pub(super) struct Extended<'a> {
     name: &'a str,
     encoder: Box<dyn ChunkEncoder + 'a>,
+    /// Bytes of its decoder that the page has to make up for.
+    share: usize,
 }
+
+/// Pages of this size pay for the whole decoder that a file then brings. There are more of larger pages, which share it.
+const PAGE: usize = 1 << 20;
 
 /// All that apply to these values.
 pub(super) fn codecs<'a>(
@@ -27,11 +32,30 @@ pub(super) fn codecs<'a>(
     let values = PageValues { data_type, width: fixed.width, bytes: &fixed.data };
     let mut codecs: Vec<Box<dyn Codec + 'a>> = Vec::new();
     for (name, encoding) in encodings.extended() {
+        let module = encoding.module().map_or(0, |module| module.bytes.len());
+        let share = module.saturating_mul(PAGE) / fixed.data.len().max(PAGE);
+        if share > fixed.data.len() {
+            continue;
+        }
         if let Some(encoder) = encoding.encoder(values)? {
-            codecs.push(Box::new(Extended { name, encoder }));
+            codecs.push(Box::new(Extended { name, encoder, share }));
         }
     }
     Ok(codecs)
+}
+
+/// What is to be said about a file with such encodings.
+pub(super) fn note(encodings: Option<&ValueEncodings>, columns: &[TopLevelColumn]) -> Option<String> {
+    encodings?;
+    let uses = |column: &&TopLevelColumn| column.pages.iter().flatten().any(|page| name_in(page).is_some());
+    let names: Vec<String> = columns.iter().filter(uses).map(|c| format!("{:?}", c.field.name())).collect();
+    let listed = match names.as_slice() {
+        [] => return None,
+        [only] => format!("column {only} has"),
+        few @ [_, _, ..] if few.len() <= 5 => format!("columns {} have", few.join(", ")),
+        many => format!("{} columns have", many.len()),
+    };
+    Some(format!("stock Lance cannot read this file: {listed} extended encodings"))
 }
 
 /// The same for texts.
@@ -43,7 +67,7 @@ pub(super) fn text_codecs<'a>(
     let mut codecs: Vec<Box<dyn Codec + 'a>> = Vec::new();
     for (name, encoding) in encodings.extended() {
         if let Some(encoder) = encoding.text_encoder(PageTexts { data_type, texts })? {
-            codecs.push(Box::new(Extended { name, encoder }));
+            codecs.push(Box::new(Extended { name, encoder, share: 0 }));
         }
     }
     Ok(codecs)
@@ -78,6 +102,10 @@ impl Codec for Extended<'_> {
 
     fn buffers(&self) -> usize {
         self.encoder.buffers()
+    }
+
+    fn beside(&self) -> usize {
+        self.share
     }
 
     fn bytes(&self, items: &Range<usize>) -> usize {

@@ -12,6 +12,7 @@ mod bounds;
 mod choice;
 mod codec;
 mod container;
+mod deferred;
 pub(crate) mod dictionary;
 mod extended;
 mod full_zip;
@@ -66,6 +67,8 @@ pub(crate) struct LanceWriter {
     threads: usize,
     /// Those beyond Lance's, if the file may have them.
     extended: Option<Arc<ValueEncodings>>,
+    /// Whether pages may share their descriptions.
+    deferred: bool,
     rows: u64,
     notes: Vec<String>,
 }
@@ -143,8 +146,19 @@ impl LanceWriter {
         let page_bytes = (options.memory / shares.max(1)).min(writing.page_bytes).max(SMALLEST_PAGE);
         let output = Output::new(sink, version);
         let extended = (writing.encodings == EncodingSet::Extended).then_some(known);
-        let given = schema;
-        Ok(LanceWriter { given, stored, columns, output, version, page_bytes, threads, extended, rows: 0, notes })
+        Ok(LanceWriter {
+            given: schema,
+            stored,
+            columns,
+            output,
+            version,
+            page_bytes,
+            threads,
+            extended,
+            deferred: writing.deferred_encodings,
+            rows: 0,
+            notes,
+        })
     }
 
     /// Encodes and writes what these columns have collected.
@@ -325,7 +339,7 @@ impl TableWriter for LanceWriter {
         let due: Vec<usize> =
             (0..self.columns.len()).filter(|c| self.columns.get(*c).is_some_and(|c| c.rows > 0)).collect();
         self.flush(&due)?;
-        let globals = self.write_extensions()?;
+        let mut globals = self.write_extensions()?;
         let mut columns = Vec::new();
         for column in self.columns {
             for (leaf, mut pages) in column.leaves.iter().zip(column.pages) {
@@ -334,9 +348,15 @@ impl TableWriter for LanceWriter {
                     let length = pages.iter().map(|p| p.length).sum();
                     pages = vec![v20::header(length)];
                 }
-                columns
-                    .push(WrittenColumn { pages, blob: leaf.kind == LeafKind::Blob && self.version == Version::V2_0 });
+                columns.push(WrittenColumn::new(pages, leaf.kind == LeafKind::Blob && self.version == Version::V2_0));
             }
+        }
+        if self.deferred
+            && let Some(place) = self.output.share(&mut columns)?
+        {
+            globals.push(place);
+            self.stored.metadata.insert(extensions::DESCRIPTIONS.to_owned(), globals.len().to_string());
+            self.notes.push("stock Lance refuses this file: its pages share their descriptions".to_owned());
         }
         let (stored, rows, seal) = (self.stored, self.rows, globals.len() + 1);
         let descriptor = |size: u64| {
@@ -372,6 +392,7 @@ impl LanceWriter {
             places.push(self.output.buffer(bytes)?);
             self.stored.metadata.insert(key.clone(), (index + 1).to_string());
         }
+        self.notes.extend(extended::note(self.extended.as_deref(), &self.columns));
         for (name, module) in extended::modules(self.extended.as_deref(), &self.columns) {
             places.push(self.output.buffer(&module.bytes)?);
             let value = format!("{} {}", places.len(), module.sha256);

@@ -52,6 +52,9 @@ pub struct LanceWriteOptions {
     pub page_bytes: u64,
     /// Which encodings the file may have.
     pub encodings: EncodingSet,
+    /// Whether pages that are described by the same bytes share them where that makes the file smaller: files of many
+    /// columns become smaller, and stock Lance refuses them.
+    pub deferred_encodings: bool,
 }
 
 impl Default for LanceWriteOptions {
@@ -62,6 +65,7 @@ impl Default for LanceWriteOptions {
             bloom: Vec::new(),
             page_bytes: 8 << 20,
             encodings: EncodingSet::default(),
+            deferred_encodings: false,
         }
     }
 }
@@ -99,6 +103,12 @@ impl LanceWriteOptions {
     /// Writes files with these encodings.
     pub fn with_encodings(mut self, encodings: EncodingSet) -> Self {
         self.encodings = encodings;
+        self
+    }
+
+    /// Lets pages share their descriptions where that makes the file smaller.
+    pub fn with_deferred_encodings(mut self, deferred: bool) -> Self {
+        self.deferred_encodings = deferred;
         self
     }
 

@@ -118,7 +118,7 @@ fn encode_page(page: &Shredded, rows: usize, (choice, extended): Choices<'_>) ->
     let encoder = PageEncoder { page, choice, packers: &packers, extended };
     if let DataType::Dictionary(_, _) = page.values.data_type() {
         let Indexed { indices, dictionary } = dictionary::of_array(&page.values)?;
-        let found = cheapest(encoder.fixed_codecs(&indices, index_type(&indices))?, indices.len(), &choice)?;
+        let found = cheapest(encoder.index_codecs(&indices)?, indices.len(), &choice)?;
         return encoder.mini_block(found.codec.as_ref(), visible, Some(&dictionary));
     }
     match Values::of(&page.values)? {
@@ -197,7 +197,10 @@ impl<'a> PageEncoder<'a> {
             return full_zip::encode_fixed(self.page, fixed).map(Some);
         }
         let data_type = self.page.values.data_type();
-        let Found { codec, cost, .. } = cheapest(self.fixed_codecs(fixed, data_type)?, fixed.len(), &self.choice)?;
+        let filled = self.extended.and_then(|_| fixed.filled(self.page.values.nulls()?));
+        let mut codecs = self.fixed_codecs(fixed)?;
+        codecs.append(&mut self.extended_codecs(filled.as_ref().unwrap_or(fixed), data_type)?);
+        let Found { codec, cost, .. } = cheapest(codecs, fixed.len(), &self.choice)?;
         let each = cost::LOOKED_UP + fixed.width as u64 * cost::BYTE;
         let indexed = dictionary::of_fixed(fixed, self.terms(cost));
         if let Some(found) = self.indexed(indexed, fixed.data.len(), cost, each)? {
@@ -236,7 +239,7 @@ impl<'a> PageEncoder<'a> {
         if self.choice.prefer != Prefer::Size && dictionary.bytes.len() > MOST_DICTIONARY {
             return Ok(None);
         }
-        let found = cheapest(self.fixed_codecs(&indices, index_type(&indices))?, indices.len(), &self.choice)?;
+        let found = cheapest(self.index_codecs(&indices)?, indices.len(), &self.choice)?;
         self.compress(&mut dictionary)?;
         let stored = dictionary.bytes.len();
         let needed = found.cost.saturating_add(self.choice.weigh(stored, indices.len() as u64 * each, false));
@@ -367,7 +370,7 @@ impl<'a> PageEncoder<'a> {
         Ok(how)
     }
 
-    fn fixed_codecs<'b>(&self, fixed: &'b Fixed, data_type: &'b DataType) -> Result<Vec<Box<dyn Codec + 'b>>>
+    fn fixed_codecs<'b>(&self, fixed: &'b Fixed) -> Result<Vec<Box<dyn Codec + 'b>>>
     where
         'a: 'b,
     {
@@ -395,9 +398,27 @@ impl<'a> PageEncoder<'a> {
                 codecs.push(Box::new(General { inner: Runs(fixed), packer }));
             }
         }
-        if let Some(known) = self.extended.filter(|_| hints.compression.is_none()) {
-            codecs.append(&mut extended::codecs(known, fixed, data_type)?);
+        Ok(codecs)
+    }
+
+    /// Compressions beyond those of Lance, if they may be used.
+    fn extended_codecs<'b>(&self, fixed: &'b Fixed, data_type: &'b DataType) -> Result<Vec<Box<dyn Codec + 'b>>>
+    where
+        'a: 'b,
+    {
+        match self.extended.filter(|_| self.choice.hints.compression.is_none()) {
+            Some(known) => extended::codecs(known, fixed, data_type),
+            None => Ok(Vec::new()),
         }
+    }
+
+    /// All that apply to indices into a dictionary.
+    fn index_codecs<'b>(&self, indices: &'b Fixed) -> Result<Vec<Box<dyn Codec + 'b>>>
+    where
+        'a: 'b,
+    {
+        let mut codecs = self.fixed_codecs(indices)?;
+        codecs.append(&mut self.extended_codecs(indices, index_type(indices))?);
         Ok(codecs)
     }
 }

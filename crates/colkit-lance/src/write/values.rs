@@ -5,7 +5,7 @@
 
 use super::messages_of::Member;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
-use arrow::buffer::{BooleanBuffer, Buffer};
+use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow::datatypes::{ArrowNativeType, DataType};
 use colkit_core::{Error, Result};
 use std::ops::Range;
@@ -168,6 +168,21 @@ impl Fixed {
             }
         }
         Ok(Fixed { width, data: bytes })
+    }
+
+    /// With each null replaced by the value before it, or the first that there is; none if nothing is null.
+    pub fn filled(&self, nulls: &NullBuffer) -> Option<Fixed> {
+        let first = nulls.valid_indices().next().filter(|_| nulls.null_count() > 0)?;
+        let mut data = self.data.clone();
+        let mut last = first;
+        for place in (0..self.len()).filter(|place| nulls.is_null(*place)) {
+            last = if place > last && nulls.is_valid(place - 1) { place - 1 } else { last };
+            let from = last * self.width..(last + 1) * self.width;
+            if data.len() >= (place + 1) * self.width {
+                data.copy_within(from, place * self.width);
+            }
+        }
+        Some(Fixed { width: self.width, data })
     }
 }
 

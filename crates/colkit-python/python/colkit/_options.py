@@ -76,6 +76,8 @@ class WriteOptions(TypedDict, total=False):
     lance_version: Literal["2.0", "2.1", "2.2"]
     bloom: Sequence[str]
     page_size: Size
+    encodings: Literal["lance", "extended"]
+    deferred_encodings: bool
     dataset: bool
     append: bool
     overwrite: bool

@@ -141,7 +141,9 @@ impl CopyArgs {
         let format = target_format(&registry, name, path, "FORMAT")?;
         let other = |what: &str| Error::request("option_of_another_format", format!("{what} {}", format.name()));
         if lance.is_some() && format.name() != "lance" {
-            return Err(other("prefer, lance_version, bloom and page_size are for Lance files, not"));
+            return Err(other(
+                "prefer, lance_version, bloom, page_size, encodings and deferred_encodings are for Lance files, not",
+            ));
         }
         let is_csv = matches!(format.name(), "csv" | "tsv");
         if !is_csv && (self.delimiter.is_some() || self.header.is_some()) {
