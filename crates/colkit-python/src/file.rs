@@ -108,12 +108,7 @@ fn reading(arguments: &[OsString]) -> PyResult<(OpenOptions, DatasetOptions)> {
 
 /// Opens paths or URLs as one table. The arguments are those of `cat`.
 #[pyfunction]
-pub fn open_places(
-    py: Python<'_>,
-    paths: Vec<PathBuf>,
-    arguments: Vec<OsString>,
-    mapped: bool,
-) -> PyResult<File> {
+pub fn open_places(py: Python<'_>, paths: Vec<PathBuf>, arguments: Vec<OsString>, mapped: bool) -> PyResult<File> {
     let (options, dataset) = reading(&arguments)?;
     let places = Places { paths, options, dataset, mapped };
     let opening = places.clone();
