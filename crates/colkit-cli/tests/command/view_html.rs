@@ -48,8 +48,9 @@ fn a_document_is_hardly_larger_than_what_it_holds() {
     let zeros: String = (0..20_000).map(|_| "0,0\n").collect();
     folder.write("zeros.csv", format!("a,b\n{zeros}"));
     folder.ok(&["convert", "zeros.csv", "zeros.arrow", "--compression", "none"]);
+    folder.ok(&["convert", "zeros.csv", "zeros.csv.gz"]);
     folder.write("signs.csv", format!("a\n{}", "<=\"=<>=<\"\n".repeat(5000)));
-    for name in ["zeros.csv", "zeros.arrow", "signs.csv"] {
+    for name in ["zeros.csv", "zeros.csv.gz", "zeros.arrow", "signs.csv"] {
         let summary = folder.json(&["view", "--json", "-f", "--html", "out.html", name]);
         let (size, document) = (folder.read(name).len(), folder.read("out.html"));
         assert_eq!(

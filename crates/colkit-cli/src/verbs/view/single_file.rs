@@ -17,7 +17,7 @@ use crate::args::ViewArgs;
 use crate::human::bytes;
 use crate::request::{is_stream, one_file};
 use crate::{Io, Outcome};
-use colkit::{ByteRange, Error, Input, Result, Sink, Source, StreamSink, check_target, create};
+use colkit::{ByteRange, Compression, Error, Input, Result, Sink, Source, StreamSink, check_target, create};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -36,6 +36,10 @@ pub fn run(args: &ViewArgs, out: &Path, io: &mut Io) -> Result<Outcome> {
     }
     let limits = args.reading.limits.with_memory(args.reading.memory);
     let content = file.decompressed(&limits)?;
+    // What is no table would be a page that shows an error.
+    args.reading.open_options()?.format_of(&content)?;
+    // The page decompresses gzip itself.
+    let content = if content.compression() == Some(Compression::Gzip) { file.clone() } else { content };
     let size = content.size();
     if size > args.max_size {
         let hint = "--max-size allows more; or serve the file, without --html, or take some rows with colkit cat --out";
@@ -43,8 +47,6 @@ pub fn run(args: &ViewArgs, out: &Path, io: &mut Io) -> Result<Outcome> {
             .file(file.name())
             .hint(hint));
     }
-    // What is no table would be a page that shows an error.
-    args.reading.open_options()?.format_of(&content)?;
     let sink: Box<dyn Sink> = match to_stdout {
         true => Box::new(StreamSink(io.stdout.raw())),
         false => create(out, file.places(), args.force.existing())?,
