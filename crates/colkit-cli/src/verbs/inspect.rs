@@ -151,7 +151,8 @@ fn print_layout(report: &FileReport, out: &mut Stream) -> Result<()> {
     Ok(())
 }
 
-fn kind_name(kind: RegionKind) -> &'static str {
+/// What a region is called.
+pub(super) fn kind_name(kind: RegionKind) -> &'static str {
     match kind {
         RegionKind::Header => "header",
         RegionKind::Metadata => "metadata",
