@@ -49,7 +49,7 @@ fn flag(setting: Setting) -> &'static str {
         Setting::DropIndices => "--drop-indices",
         Setting::FixedPattern => "-F",
         Setting::EmbeddedPlugins => "--allow-embedded-plugins",
-        Setting::Plugin => "--plugin FILE.wasm",
+        Setting::Plugin => "--plugin",
     }
 }
 

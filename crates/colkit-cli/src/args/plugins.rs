@@ -10,7 +10,7 @@ pub const PLUGINS_HELP: &str = "Examples:
   colkit plugins check steps.wasm
   colkit cat readings.lance --plugin steps.wasm
 
-A plugin is a WebAssembly module that decodes an encoding of Lance files which colkit does not know.
+A plugin is a WebAssembly module for an encoding of Lance files that is not built in.
 It runs in a sandbox, with bounded time and memory. Plugins are found in the directories of
 COLKIT_PLUGINS and in ~/.config/colkit/plugins; --plugin names more.";
 
