@@ -1,7 +1,8 @@
 /** Bytes that `colkit view --html` put into the page.
  *
  *  The document is windows-1252, in which each byte is one character. All bytes are shifted by a number that makes bytes rare which
- *  HTML would change; those that remain are written as `=` and the byte plus 64, modulo 256. Browsers read five bytes that windows-1252 leaves free as the control characters of the same number. */
+ *  HTML would change; those that remain are written as `=` and the byte plus 64, modulo 256.
+ *  Browsers read the five bytes that windows-1252 leaves free as the control characters of the same number. */
 
 /** Characters of the bytes 0x80 to 0x9f whose code is not the byte. */
 const HIGH =

@@ -33,20 +33,16 @@ export function histogram(column: ColumnStatistics): HTMLElement | undefined {
     bar.style.setProperty("--height", String(value / most));
     return bar;
   });
+  const [least, greatest] = [statisticText(column.min, column.type), statisticText(column.max, column.type)];
   return h(
     "figure",
     {
       class: "histogram",
       role: "img",
-      "aria-label": `Histogram: ${counts.length} bars from ${statisticText(column.min, column.type)} to ${statisticText(column.max, column.type)}, the highest ${plural(most, "row")}`,
+      "aria-label": `Histogram: ${counts.length} bars from ${least} to ${greatest}, the highest ${plural(most, "row")}`,
     },
     h("div", { class: "bars" }, ...bars),
-    h(
-      "figcaption",
-      {},
-      h("span", {}, statisticText(column.min, column.type)),
-      h("span", {}, statisticText(column.max, column.type)),
-    ),
+    h("figcaption", {}, h("span", {}, least), h("span", {}, greatest)),
   );
 }
 

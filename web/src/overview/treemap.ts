@@ -30,7 +30,14 @@ export function treemap(uses: Use[], whole: number, choose: (use: Use) => void):
         if (box.w > 48 && box.h > 20) tile.append(h("span", { class: "tile-name" }, use.name));
         if (box.w > 64 && box.h > 40)
           tile.append(h("span", { class: "tile-size" }, `${bytes(use.bytes)}, ${percent(use.bytes, whole)}`));
-        tile.style.cssText = `left:${box.x}px;top:${box.y}px;width:${Math.max(1, box.w - 1)}px;height:${Math.max(1, box.h - 1)}px;background:${use.colour};color:${css(inkColour(use.kind))}`;
+        Object.assign(tile.style, {
+          left: `${box.x}px`,
+          top: `${box.y}px`,
+          width: `${Math.max(1, box.w - 1)}px`,
+          height: `${Math.max(1, box.h - 1)}px`,
+          background: use.colour,
+          color: css(inkColour(use.kind)),
+        });
         return tile;
       }),
     );
