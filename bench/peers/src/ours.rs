@@ -5,7 +5,7 @@ use crate::contest::Result;
 use crate::reading::{Open, Range, Reader};
 use arrow::array::RecordBatch;
 use colkit::core::{Projection, ReadOptions, Scan};
-use colkit::lance::{Lance, LanceWriteOptions, Prefer};
+use colkit::lance::{EncodingSet, Lance, LanceWriteOptions, Prefer};
 use colkit::{FileSink, FileSource, Format, MappedSource, Op, Predicate, Source, TableFile, Value, WriteOptions};
 use std::sync::Arc;
 
@@ -60,9 +60,9 @@ impl Open for TableFile {
 }
 
 /// Writes a Lance file, as colkit does by default or as preferred.
-pub fn write(path: &str, batches: &[RecordBatch], prefer: Prefer) -> Result<()> {
+pub fn write(path: &str, batches: &[RecordBatch], prefer: Prefer, encodings: EncodingSet) -> Result<()> {
     let schema = batches.first().ok_or("no batch")?.schema();
-    let format = Lance::new().with_write_options(LanceWriteOptions::new().with_prefer(prefer));
+    let format = Lance::new().with_write_options(LanceWriteOptions::new().with_prefer(prefer).with_encodings(encodings));
     let mut writer = format.writer(schema, Box::new(FileSink::replace(path)?), &WriteOptions::default())?;
     for batch in batches {
         writer.write(batch)?;

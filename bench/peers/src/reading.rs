@@ -88,6 +88,8 @@ fn readers(bench: &Bench) -> Vec<Box<dyn Reader>> {
     vec![
         ours("colkit", ".colkit.lance", false),
         ours("colkit, mapped", ".colkit.lance", true),
+        ours("colkit extended", ".extended.lance", false),
+        ours("colkit extended, mapped", ".extended.lance", true),
         ours("colkit on Lance's file", ".lance", false),
         Box::new(lance::LanceFile { runtime: bench.runtime.clone() }),
         vortex("vortex", false),

@@ -5,7 +5,7 @@ use crate::contest::{Contest, Entry, Job, Result};
 use crate::{Bench, arrow_batches, ipc, lance, ours, parquet, vortex};
 use ::parquet::basic::{Compression, ZstdLevel};
 use arrow::array::RecordBatch;
-use colkit::lance::Prefer;
+use colkit::lance::{EncodingSet, Prefer};
 use serde_json::json;
 use std::cell::OnceCell;
 
@@ -43,20 +43,23 @@ impl Source {
 
 type Write<'a> = Box<dyn Fn(&str, &Source) -> Result<()> + 'a>;
 
-/// The writers in Rust: name, how the file ends, what it does. Those whose files others read come first and are five.
+/// The writers in Rust: name, how the file ends, what it does. Those whose files others read come first and are six.
 fn writers(bench: &Bench) -> Vec<(&'static str, &'static str, Write<'_>)> {
-    let ours = |prefer| -> Write { Box::new(move |path, table| ours::write(path, table.arrow59()?, prefer)) };
+    let with = |prefer, set| -> Write { Box::new(move |path, table| ours::write(path, table.arrow59()?, prefer, set)) };
+    let ours = |prefer| with(prefer, EncodingSet::Stock);
     let vortex = |compact| -> Write {
         Box::new(move |path, table| vortex::write(&bench.session, &bench.runtime, path, table.arrow59()?, compact))
     };
     let parquet = |c| -> Write { Box::new(move |path, table| parquet::write(path, table.arrow59()?, c)) };
     vec![
         ("colkit", ".colkit.lance", ours(Prefer::default())),
+        ("colkit extended", ".extended.lance", with(Prefer::default(), EncodingSet::Extended)),
         ("lance", ".lance", Box::new(|path, table| lance::write(&bench.runtime, path, table.arrow58()?))),
         ("vortex", ".vortex", vortex(false)),
         ("parquet", ".parquet", parquet(Compression::ZSTD(ZstdLevel::default()))),
         ("arrow ipc", ".ipc", Box::new(|path, table| ipc::write(path, table.arrow59()?))),
         ("colkit size", ".size.lance", ours(Prefer::Size)),
+        ("colkit extended size", ".extended-size.lance", with(Prefer::Size, EncodingSet::Extended)),
         ("colkit speed", ".speed.lance", ours(Prefer::Speed)),
         ("colkit random-access", ".rows.lance", ours(Prefer::RandomAccess)),
         ("vortex compact", ".compact.vortex", vortex(true)),
@@ -109,7 +112,7 @@ pub fn missing(bench: &Bench) -> Result<()> {
         if !std::fs::exists(&source.path)? {
             continue;
         }
-        for (_, ending, write) in writers(bench).into_iter().take(5) {
+        for (_, ending, write) in writers(bench).into_iter().take(6) {
             let out = bench.file(table, ending);
             if !std::fs::exists(&out)? {
                 let part = bench.file(table, &format!(".part{ending}"));
