@@ -53,7 +53,7 @@ fn table() -> RecordBatch {
     let decimals = Float64Array::from_iter_values((0..items).map(|i| scrambled(i) as f64 / 10.0));
     let triples = Float64Array::from_iter_values((0..3 * ROWS).map(|i| scrambled(i) as f64 / 10.0));
     let time = TimestampMicrosecondArray::from_iter_values(times());
-    let members = vec![
+    let members = [
         (Arc::new(Field::new("t", time.data_type().clone(), true)), Arc::new(time.clone()) as ArrayRef),
         (
             Arc::new(Field::new("p", DataType::Float32, true)),

@@ -22,7 +22,7 @@ pub(super) fn numbers(values: &[u8], bytes: u8, signed: bool) -> Vec<i64> {
         (2, true) => each!(i16),
         (4, false) => each!(u32),
         (4, true) => each!(i32),
-        (16, _) => values.as_chunks::<16>().0.iter().map(|b| low_half(b)).collect(),
+        (16, _) => values.as_chunks::<16>().0.iter().map(low_half).collect(),
         _ => each!(i64),
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Frame<'a, T> {
     exceptions: Exceptions<'a>,
 }
 
-fn number<'a, T: Word>(bytes: &mut &'a [u8]) -> Result<T, Malformed> {
+fn number<T: Word>(bytes: &mut &[u8]) -> Result<T, Malformed> {
     let (number, rest) = bytes.split_first_chunk().ok_or(Malformed("a group without its head"))?;
     *bytes = rest;
     T::narrow(u64::from_le_bytes(*number)).ok_or(Malformed("a reference that is wider than the values"))
