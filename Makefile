@@ -19,7 +19,7 @@ WORKSPACE := --workspace --all-features
 .PHONY: test lint unit interop fuzz fuzz-short miri deny release dist package tour clean
 .PHONY: bench bench-quick bench-quick-run bench-full bench-peers bench-sql bench-report bench-pack
 
-test: lint deny portability unit interop python explorer-test fuzz-short
+test: lint deny portability unit plugins interop python explorer-test fuzz-short
 	@echo "all tests passed"
 
 lint:
@@ -36,6 +36,11 @@ portability:
 unit:
 	$(CARGO) test $(WORKSPACE) --locked
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(WORKSPACE) --no-deps --locked
+
+# The modules that files with extended encodings bring along, built again.
+.PHONY: plugins
+plugins:
+	tests/plugins.sh
 
 # The interop tests run the real command and the library against the implementations of others, each in a virtual
 # environment of its own, with pinned versions.

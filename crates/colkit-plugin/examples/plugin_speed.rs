@@ -19,8 +19,11 @@ use std::time::{Duration, Instant};
 
 const ROWS: u64 = 2_000_000;
 
+/// Numbers of 20 bits without a pattern.
 fn scrambled(i: u64) -> i64 {
-    i64::try_from(i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44).unwrap_or(0)
+    let once = (i ^ i >> 30).wrapping_add(0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let twice = (once ^ once >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    i64::try_from((twice ^ twice >> 31) >> 44).unwrap_or(0)
 }
 
 fn columns() -> Vec<(&'static str, ArrayRef)> {
