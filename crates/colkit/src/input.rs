@@ -361,13 +361,17 @@ impl Input {
         self.encoding
     }
 
-    /// How the bytes are compressed as a whole, by the first of them.
+    /// How the bytes are compressed as a whole, by the first and last of them.
     pub fn found_compression(&self) -> Result<Option<Compression>> {
         let head = ByteRange::between(0, self.size().min(Compression::HEAD_BYTES));
         if head.is_empty() {
             return Ok(None);
         }
-        Ok(Compression::of(&self.bytes().read(head).map_err(|e| e.file(self.name()))?))
+        let read = |range| self.bytes().read(range).map_err(|e| e.file(self.name()));
+        let Some(found) = Compression::of(&read(head)?) else { return Ok(None) };
+        let last = Compression::NOT_AT_THE_END;
+        let end = read(ByteRange::between(self.size().saturating_sub(last.len() as u64), self.size()))?;
+        Ok((end != last).then_some(found))
     }
 
     /// How the file is compressed that these bytes were decompressed from.

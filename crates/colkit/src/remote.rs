@@ -145,6 +145,11 @@ impl OpenOptions {
 async fn content(object: Remote, limits: &Limits) -> Result<(Remote, Option<Compression>)> {
     let head = object.fetch(&[ByteRange::between(0, object.size().min(Compression::HEAD_BYTES))]).await?;
     let Some(compression) = head.first().and_then(|head| Compression::of(head)) else { return Ok((object, None)) };
+    let last = Compression::NOT_AT_THE_END;
+    let end = ByteRange::between(object.size().saturating_sub(last.len() as u64), object.size());
+    if object.fetch(&[end]).await?.first().is_some_and(|end| end == last) {
+        return Ok((object, None));
+    }
     let object = rewritten(object, |file| decompressed(file, compression, limits)).await?;
     Ok((object, Some(compression)))
 }

@@ -175,3 +175,15 @@ fn packing_keeps_compressed_files_unless_told() {
     let listed = folder.ok(&["unpack", "--list", "logs.at1"]).out;
     assert!(listed.contains("a.log") && !listed.contains(".gz"), "{listed}");
 }
+
+#[test]
+fn a_lance_file_that_begins_with_a_compressed_page_is_a_lance_file() {
+    let name = "hand_flat_zstd_rawframe.lance";
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../colkit-lance/tests/data/v2_0");
+    let content = std::fs::read(data.join(name)).unwrap();
+    assert!(content.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]), "it begins as zstd does");
+    let folder = Folder::new();
+    folder.write(name, content);
+    folder.ok(&["verify", name]);
+    assert!(folder.ok(&["inspect", name]).out.contains("lance"));
+}

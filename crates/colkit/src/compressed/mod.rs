@@ -80,6 +80,9 @@ impl Compression {
         }
     }
 
+    /// The last bytes of a Lance file. It may begin with a compressed page, and is not compressed as a whole for that.
+    pub(crate) const NOT_AT_THE_END: &[u8] = b"LANC";
+
     /// The text format `text`, its files compressed like this.
     #[cfg(feature = "compressed")]
     pub(crate) fn of_text(self, text: Arc<dyn Format>) -> Result<Arc<dyn Format>> {
