@@ -22,7 +22,7 @@ browser() {
     echo "installing $2"
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2"; } >/dev/null || true
   fi
-  [ -x "$1" ] || "$skip" browsers "$2 is not installed (apt-get install $2, or INSTALL=1)"
+  [ -x "$1" ] || "$skip" "$2" "$2 is not installed (apt-get install $2, or INSTALL=1)"
 }
 export CHROMIUM=${CHROMIUM:-/usr/bin/chromium} FIREFOX=${FIREFOX:-/usr/bin/firefox-esr}
 browser "$CHROMIUM" chromium

@@ -102,7 +102,7 @@ pub const ALL: &[Code] = &[
     code(Request, "no_such_type", "There is no such type, or the format cannot be read as it.", ""),
     code(Request, "no_such_verb", "The command has no such verb.", ""),
     code(Request, "no_such_version", "The dataset has no such version, tag or branch.", "`versions` lists them."),
-    code(Request, "no_terminal", "The SQL shell or `view --tui` has no terminal, or cannot use it.", "Give the query as an argument."),
+    code(Request, "no_terminal", "The SQL shell, or the explorer in the terminal, has none or cannot use it.", "Give the query as an argument."),
     code(Request, "not_a_bundle", "The file is not a bundle, so it has no entries.", ""),
     code(Request, "not_a_file_name", "That is not the name of a file or object.", ""),
     code(Request, "not_confirmed", "Files would be removed, and nobody has agreed to that.", "Allow it, or only list them."),

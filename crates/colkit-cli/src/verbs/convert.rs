@@ -87,7 +87,7 @@ fn target(args: &ConvertArgs, path: Option<&Path>) -> Result<Arc<dyn Format>> {
     };
     let target = target_format(&registry, args.to.as_deref(), path, "--to")?;
     if lance.is_some() && target.name() != Lance::new().name() {
-        let what = format!("the options for writing Lance files, such as --prefer, are not for {}", target.name());
+        let what = format!("options such as --prefer and --encodings are for Lance files, not {}", target.name());
         return Err(Error::request("option_of_another_format", what));
     }
     compressed(target, args.compression)
