@@ -117,6 +117,27 @@ impl Variable {
         Ok(())
     }
 
+    /// Ends values that have been appended to `data` from `base` on: offsets from there, which ascend from 0 to all of it.
+    #[cfg(feature = "extended")]
+    pub fn end_values(&mut self, base: usize, offsets: &[u32]) -> Result<()> {
+        let ends = offsets.get(1..).unwrap_or_default();
+        match &mut self.offsets {
+            Offsets::Small(out) => {
+                i32::try_from(self.data.len()).map_err(|_| too_much_text())?;
+                let base = u32::try_from(base).map_err(|_| too_much_text())?;
+                // Nothing wraps: the last ends with the data.
+                let room = out.room(ends.len());
+                room.iter_mut().zip(ends).for_each(|(to, end)| *to = base.wrapping_add(*end).cast_signed());
+                out.advance(ends.len());
+            }
+            Offsets::Large(out) => {
+                let base = i64::try_from(base).map_err(|_| too_much_text())?;
+                out.extend(ends.iter().map(|end| base + i64::from(*end)));
+            }
+        }
+        Ok(())
+    }
+
     /// Values as codes, one after another, given where the first begins and where each ends.
     pub fn extend_decoded(&mut self, table: &SymbolTable, codes: &[u8], offsets: &[u32]) -> Result<()> {
         let (values, all_values) = match &self.offsets {

@@ -116,6 +116,36 @@ fn they_are_used_where_they_help() {
     assert!(bytes.len() * 10 < plain.len() * 8, "{} against {}", bytes.len(), plain.len());
 }
 
+/// Vectors without a pattern, some of them null.
+fn vectors(rows: usize, width: usize, nulls: bool) -> RecordBatch {
+    let mut random = Random(5);
+    let mut normal = || (0..6).map(|_| random.below(1 << 20) as f32 / (1 << 20) as f32).sum::<f32>() - 3.0;
+    let items = Float32Array::from_iter_values((0..rows * width).map(|_| normal()));
+    let nulls = nulls.then(|| NullBuffer::from_iter((0..rows).map(|i| i % 100 != 3)));
+    let item = Arc::new(Field::new("item", DataType::Float32, true));
+    let vectors = FixedSizeListArray::new(item, i32::try_from(width).unwrap(), Arc::new(items), nulls);
+    RecordBatch::try_from_iter([("vector", Arc::new(vectors) as ArrayRef)]).unwrap()
+}
+
+#[test]
+fn vectors_become_smaller() {
+    for (rows, width, nulls) in [(1000, 768, false), (1001, 100, true), (40, 5000, false)] {
+        let (batch, format) = (vectors(rows, width, nulls), format(Prefer::Balance));
+        let bytes = write(&format, &batch);
+        // Very long ones do not fit into chunks.
+        if width < 5000 {
+            let found = encodings(&bytes, 0);
+            assert!(found.contains(&format!("fixed_size_list({width}, alp(32))")), "{found}");
+            assert!(bytes.len() * 10 < rows * width * 4 * 9 + 300_000, "{} bytes", bytes.len());
+        }
+        same(&conformance::read_all(&format, &bytes).unwrap(), &batch, "vectors");
+        let file = open(&format, &bytes);
+        for row in [0, 1, rows / 2, rows - 1] {
+            same(&file.take(&[row as u64], &Projection::all()).unwrap(), &batch.slice(row, 1), "one vector");
+        }
+    }
+}
+
 #[test]
 fn all_shapes_come_back() {
     for prefer in [Prefer::Balance, Prefer::Size, Prefer::Speed, Prefer::RandomAccess] {

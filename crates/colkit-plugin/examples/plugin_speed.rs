@@ -13,7 +13,7 @@ use colkit_core::drive::blocking;
 use colkit_core::{Format, Projection, ReadOptions, Scan, WriteOptions, conformance};
 use colkit_lance::encoding::Registry;
 use colkit_lance::{EncodingSet, Lance, LanceWriteOptions, Prefer};
-use colkit_plugin::Plugins;
+use colkit_plugin::{Plugin, Plugins, check};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -69,7 +69,18 @@ fn embedded() -> Registry {
     registry
 }
 
+/// How long the modules take to compile.
+fn compile() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../colkit-lance/src/extended/modules");
+    for name in ["alp", "frame", "text", "pco"] {
+        let bytes = std::fs::read(folder.join(name).with_extension("wasm")).expect("a module");
+        let checked = check(&Plugin::new(bytes).expect("a plugin")).expect("a good one");
+        println!("{name} compiled in {:.1} ms", checked.compiled_in.as_secs_f64() * 1e3);
+    }
+}
+
 fn main() {
+    compile();
     println!("column  prefer    lance bytes  extended  | ns per value: lance  native  plugin  first scan by plugin");
     for (name, array) in columns() {
         let batch = RecordBatch::try_from_iter([(name, array)]).expect("a column");

@@ -7,6 +7,8 @@
 #[cfg(feature = "std")]
 extern crate std;
 
+pub mod texts;
+
 /// What a plugin decodes.
 pub trait Decoder {
     /// Bytes of a value, by the description; `None` if it is not understood.
@@ -122,20 +124,32 @@ fn decoded<D: Decoder>(request: &[u8], end: usize) -> Result<&'static [u8], &'st
 pub unsafe fn decode<D: Decoder>(request: usize, bytes: usize) -> usize {
     // SAFETY: by contract.
     let request = unsafe { core::slice::from_raw_parts(request as *const u8, bytes) };
-    let (failed, part) = match decoded::<D>(request, request.as_ptr() as usize + bytes) {
-        Ok(values) => (0, values),
-        Err(message) => (1, message.as_bytes()),
-    };
-    let answer = [failed, part.as_ptr() as usize as u32, part.len() as u32, 0, 0];
+    match decoded::<D>(request, request.as_ptr() as usize + bytes) {
+        Ok(values) => answer(0, values, &[]),
+        Err(message) => answer(1, message.as_bytes(), &[]),
+    }
+}
+
+/// Puts an answer where the host reads it.
+fn answer(failed: u32, part: &[u8], ends: &[u32]) -> usize {
+    let place = |at: usize, bytes: usize| [at as u32, bytes as u32];
+    let ([values, bytes], [ends, of_ends]) =
+        (place(part.as_ptr() as usize, part.len()), place(ends.as_ptr() as usize, size_of_val(ends)));
     // SAFETY: a module runs in one thread.
-    unsafe { *(&raw mut ANSWER) = answer };
+    unsafe { *(&raw mut ANSWER) = [failed, values, bytes, ends, of_ends] };
     (&raw const ANSWER) as usize
 }
 
-/// The exports of a module.
+/// The exports of a module, whose values have a width, or with `texts` any length.
 #[macro_export]
 macro_rules! plugin {
     ($decoder:ty, $about:literal) => {
+        $crate::plugin!(@ $crate::form, $crate::decode, $decoder, $about);
+    };
+    (texts $decoder:ty, $about:literal) => {
+        $crate::plugin!(@ $crate::texts::form, $crate::texts::decode, $decoder, $about);
+    };
+    (@ $form:path, $decode:path, $decoder:ty, $about:literal) => {
         const ABOUT: &[u8] = include_bytes!($about);
 
         #[used]
@@ -153,14 +167,16 @@ macro_rules! plugin {
 
         #[unsafe(no_mangle)]
         unsafe extern "C" fn colkit_form(description: usize, bytes: usize) -> i32 {
+            use $form as form;
             // SAFETY: the host does as the interface says.
-            unsafe { $crate::form::<$decoder>(description, bytes) }
+            unsafe { form::<$decoder>(description, bytes) }
         }
 
         #[unsafe(no_mangle)]
         unsafe extern "C" fn colkit_decode(request: usize, bytes: usize) -> usize {
+            use $decode as decode;
             // SAFETY: the host does as the interface says.
-            unsafe { $crate::decode::<$decoder>(request, bytes) }
+            unsafe { decode::<$decoder>(request, bytes) }
         }
     };
 }

@@ -16,14 +16,17 @@ fn scrambled(i: u64) -> u64 {
     twice ^ twice >> 31
 }
 
-/// A table for which two of them are made.
+/// A table for which three of them are made.
 fn csv(rows: u64) -> String {
-    let mut csv = String::from("key,time,price\n");
+    let mut csv = String::from("key,time,price,note\n");
     for i in 0..rows {
         let random = scrambled(i << 32);
         let (price, cents) = (random >> 40 & 511, random >> 20 & 63);
         let (key, time) = (1_000_000_000_000 + random % 40_000, 1_700_000_000 + i * 3 + random % 3);
-        writeln!(csv, "{key},{time},{price}.{cents:02}").unwrap();
+        let words = ["carefully", "final", "deposits", "sleep"];
+        let word = |n: u64| words[usize::try_from(random >> (8 + 2 * n) & 3).unwrap()];
+        let note: Vec<&str> = (0..2 + random % 5).map(word).collect();
+        writeln!(csv, "{key},{time},{price}.{cents:02},{} {i}", note.join(" ")).unwrap();
     }
     csv
 }
@@ -57,7 +60,7 @@ fn readers_without_them_use_the_modules_in_the_file() {
     folder.write("table.csv", csv(200_000));
     folder.write("noise.csv", noise());
     for (name, prefer, expected) in
-        [("table", "balance", vec!["frame(64)", "alp(64)"]), ("noise", "size", vec!["pco("])]
+        [("table", "balance", vec!["frame(64)", "alp(64)", "text(fsst)"]), ("noise", "size", vec!["pco("])]
     {
         let (source, plain, extended) = (format!("{name}.csv"), format!("{name}.lance"), format!("{name}-x.lance"));
         folder.ok(&["convert", &source, &plain, "--prefer", prefer]);
@@ -85,6 +88,36 @@ fn readers_without_them_use_the_modules_in_the_file() {
 }
 
 #[test]
+fn a_plugin_that_encodes_is_one_more_to_choose_from() {
+    let folder = Folder::new();
+    let mut table = String::from("n\n");
+    (0..30_000).fold(1 << 40, |at, i| {
+        writeln!(table, "{at}").unwrap();
+        at + scrambled(i) % 256
+    });
+    folder.write("t.csv", table);
+    let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../colkit-plugin/tests/data/encoder.wasm");
+    let convert = ["convert", "t.csv", "t.lance", "--encodings", "extended", "--prefer", "size", "--force"];
+    folder.ok(&convert);
+    let layout = ["inspect", "--layout", "t.lance"];
+    assert!(!folder.ok(&layout).out.contains("org.example.Steps"), "nobody brought it");
+    let size = || std::fs::metadata(folder.path("t.lance")).unwrap().len();
+    let before = size();
+    let said = folder.ok(&[&convert[..], &["--plugin", plugin]].concat());
+    assert!(said.err.contains("stock Lance cannot read this file"), "{}", said.err);
+    assert!(folder.ok(&layout).out.contains("plugin(org.example.Steps)"), "{}", folder.ok(&layout).out);
+    assert!(size() < before, "{} against {before}", size());
+    let refused = folder.run(&["cat", "t.lance"]);
+    assert_eq!((refused.code, refused.err.contains("plugin_refused")), (1, true), "{}", refused.err);
+    for allowed in [&["--allow-embedded-plugins"][..], &["--plugin", plugin]] {
+        folder.ok(&[&["diff", "t.csv", "t.lance"], allowed].concat());
+    }
+    // Without the option it is not asked.
+    folder.ok(&["convert", "t.csv", "t.lance", "--force", "--plugin", plugin]);
+    assert!(!folder.ok(&layout).out.contains("plugin("));
+}
+
+#[test]
 fn small_files_stay_readable_by_everybody() {
     let folder = Folder::new();
     folder.write("t.csv", csv(100).as_bytes());
@@ -94,6 +127,15 @@ fn small_files_stay_readable_by_everybody() {
     assert_eq!(std::fs::read(folder.path("t.lance")).unwrap(), std::fs::read(folder.path("u.lance")).unwrap());
     let wrong = folder.run(&["convert", "t.csv", "t.parquet", "--encodings", "extended"]);
     assert_eq!((wrong.code, wrong.err.contains("option_of_another_format")), (2, true), "{}", wrong.err);
+}
+
+#[test]
+fn datasets_have_them_too() {
+    let folder = Folder::new();
+    folder.write("t.csv", csv(30_000));
+    let said = folder.ok(&["convert", "t.csv", "d.lance/", "--encodings", "extended"]);
+    assert!(said.err.contains("stock Lance cannot read"), "{}", said.err);
+    folder.ok(&["diff", "t.csv", "d.lance"]);
 }
 
 #[test]
@@ -115,7 +157,7 @@ fn descriptions_are_shared() {
 #[test]
 fn the_modules_are_good_plugins() {
     let modules = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../colkit-lance/src/extended/modules");
-    for name in ["alp", "frame", "pco"] {
+    for name in ["alp", "frame", "pco", "text"] {
         let plugin = Plugin::new(std::fs::read(modules.join(name).with_extension("wasm")).unwrap()).unwrap();
         let hash = std::fs::read_to_string(modules.join(name).with_extension("sha256")).unwrap();
         assert_eq!(plugin.hash(), hash.trim(), "{name}: run plugins/build.sh");
@@ -132,7 +174,7 @@ fn rebuilt_modules_decode_the_same() {
     folder.write("table.csv", csv(200_000));
     folder.write("noise.csv", noise());
     let mut plugins = Plugins::new();
-    for name in ["alp", "frame", "pco"] {
+    for name in ["alp", "frame", "pco", "text"] {
         let file = rebuilt.join(name).with_extension("wasm");
         check(&Plugin::new(std::fs::read(&file).unwrap()).unwrap()).unwrap();
         plugins.add_file(file).unwrap();

@@ -57,6 +57,25 @@ impl SymbolTable {
         Ok(table)
     }
 
+    /// A table as short as can be: the number of symbols, their lengths, and their bytes one after another.
+    #[cfg(feature = "extended")]
+    pub fn compact(bytes: &[u8]) -> Result<Self> {
+        let Some((count, rest)) = bytes.split_first() else { return Err(bad_table("an empty table".into())) };
+        let short = || bad_table("fewer bytes than symbols".into());
+        let (lengths, mut rest) = rest.split_at_checked(usize::from(*count)).ok_or_else(short)?;
+        let mut table = vec![*count, 0, 0, 1, b'T', b'S', b'S', b'F'];
+        for length in lengths {
+            let (symbol, after) = rest.split_at_checked(usize::from(*length)).ok_or_else(short)?;
+            let mut padded = symbol.to_vec();
+            padded.resize(LONGEST, 0);
+            table.append(&mut padded);
+            rest = after;
+        }
+        table.extend_from_slice(lengths);
+        table.resize(TABLE_BYTES, 0);
+        if rest.is_empty() { Self::parse(&table) } else { Err(bad_table("more bytes than symbols".into())) }
+    }
+
     /// Appends what `codes` stand for.
     pub fn decode(&self, codes: &[u8], out: &mut Pooled) -> Result<()> {
         if !self.compressed {
@@ -260,6 +279,18 @@ impl Compressor {
         table.extend(symbols.iter().flat_map(|s| s.to_u64().to_le_bytes()));
         table.extend_from_slice(lengths);
         table.resize(TABLE_BYTES, 0);
+        table
+    }
+
+    /// The same, as [`SymbolTable::compact`] takes it.
+    #[cfg(feature = "extended")]
+    pub fn compact_table(&self) -> Vec<u8> {
+        let (symbols, lengths) = (self.0.symbol_table(), self.0.symbol_lengths());
+        let mut table = vec![u8::try_from(symbols.len()).unwrap_or(0)];
+        table.extend_from_slice(lengths.get(..symbols.len()).unwrap_or_default());
+        for (symbol, length) in symbols.iter().zip(lengths) {
+            table.extend(symbol.to_u64().to_le_bytes().iter().take((*length).into()));
+        }
         table
     }
 

@@ -51,6 +51,11 @@ pub trait ValueEncoding: Send + Sync {
         Ok(None)
     }
 
+    /// The same, where there is more than one way to write the same texts.
+    fn text_encoders<'a>(&self, texts: PageTexts<'a>) -> Result<Vec<Box<dyn ChunkEncoder + 'a>>> {
+        Ok(self.text_encoder(texts)?.into_iter().collect())
+    }
+
     /// Who decodes it: the program itself, unless this says otherwise.
     fn runner(&self) -> Runner {
         Runner::Native

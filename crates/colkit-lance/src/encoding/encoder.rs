@@ -74,6 +74,11 @@ pub trait ChunkEncoder {
     /// Picoseconds that decoding so many values takes, on one core.
     fn time(&self, values: usize) -> u64;
 
+    /// Whether the first of the value buffers is worth to be compressed as a whole by LZ4 or zstd.
+    fn compressible(&self) -> bool {
+        false
+    }
+
     /// The value buffers of a chunk with these values.
     fn encode(&self, values: Range<usize>) -> Result<Vec<Vec<u8>>>;
 }

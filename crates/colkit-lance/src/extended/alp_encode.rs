@@ -1,8 +1,8 @@
-//! Floating-point numbers to whole numbers and powers of ten.
+//! Floating-point numbers to whole numbers and powers of ten, or to bits in the order of their exponents.
 //!
 //! What counts is that the decoder gets back the same bits: a number for which it does not is an exception.
 
-use super::decode::alp::{TENS, TENTHS};
+use super::decode::alp::{ROTATED, TENS, TENTHS};
 use super::frame_encode;
 
 /// Powers of ten, `10^-e` and `10^f`.
@@ -11,6 +11,9 @@ pub(super) struct Powers {
     e: u8,
     f: u8,
 }
+
+/// No powers: the bits themselves.
+const BITS: Powers = Powers { e: ROTATED, f: 0 };
 
 /// Of a page, so many are kept; each group takes the best of them.
 const KEPT: usize = 4;
@@ -60,6 +63,9 @@ impl Powers {
     /// Bits that some of these values would take, about.
     fn cost(self, values: &[u8], bytes: u8, sample: usize) -> usize {
         let step = (values.len() / usize::from(bytes).max(1)).div_ceil(sample).max(1);
+        if self == BITS {
+            return frame_encode::exponents(&rotated(values, bytes, step), usize::from(bytes) * 8).bytes * 8;
+        }
         let numbers = self.numbers(values, bytes, step);
         let fit = numbers.iter().flatten();
         let range = fit.clone().max().zip(fit.clone().min()).map_or(0, |(most, least)| most.abs_diff(*least));
@@ -69,11 +75,22 @@ impl Powers {
     }
 }
 
-/// The powers that serve these values best, the best first; none if they are no short decimals.
+/// The bits of values of so many bytes each, in the order of their exponents.
+fn rotated(values: &[u8], bytes: u8, step: usize) -> Vec<i64> {
+    let single = |b: &[u8; 4]| (u32::from_le_bytes(*b).rotate_left(1) ^ 1 << 31).cast_signed().into();
+    let double = |b: &[u8; 8]| (u64::from_le_bytes(*b).rotate_left(1) ^ 1 << 63).cast_signed();
+    match bytes {
+        4 => values.as_chunks().0.iter().step_by(step).map(single).collect(),
+        _ => values.as_chunks().0.iter().step_by(step).map(double).collect(),
+    }
+}
+
+/// The powers that serve these values best, the best first; none if nothing is gained by any.
 pub(super) fn find_powers(values: &[u8], bytes: u8) -> Vec<Powers> {
     // Singles are computed as doubles, which are so precise that one power is enough.
     let all =
         (0..=18).flat_map(|e| (0..=e).map(move |f| Powers { e, f })).filter(|p| bytes == 8 || p.f == 0 && p.e <= 10);
+    let all = all.chain([BITS]);
     let mut costs: Vec<(usize, Powers)> = all.map(|powers| (powers.cost(values, bytes, PAGE_SAMPLE), powers)).collect();
     costs.sort_by_key(|(cost, powers)| (*cost, powers.e));
     let count = (values.len() / usize::from(bytes).max(1)).min(PAGE_SAMPLE);
@@ -84,8 +101,19 @@ pub(super) fn find_powers(values: &[u8], bytes: u8) -> Vec<Powers> {
 
 /// Appends a group of at most 1024 values.
 pub(super) fn encode_group(values: &[u8], bytes: u8, known: &[Powers], out: &mut Vec<u8>) {
-    let best = known.iter().min_by_key(|powers| powers.cost(values, bytes, GROUP_SAMPLE));
-    let powers = best.copied().unwrap_or(Powers { e: 0, f: 0 });
+    let powers = match known {
+        [] => Powers { e: 0, f: 0 },
+        [only] => *only,
+        [first, ..] => {
+            let best = known.iter().min_by_key(|powers| powers.cost(values, bytes, GROUP_SAMPLE));
+            best.copied().unwrap_or(*first)
+        }
+    };
+    if powers == BITS {
+        let numbers = rotated(values, bytes, 1);
+        out.extend([ROTATED, 0, 0, 0, 0, 0, 0, 0]);
+        return frame_encode::encode_exponents(&numbers, usize::from(bytes) * 8, out);
+    }
     let numbers = powers.numbers(values, bytes, 1);
     // Exceptions get the number before them, which costs little.
     let mut last = numbers.iter().flatten().next().copied().unwrap_or(0);

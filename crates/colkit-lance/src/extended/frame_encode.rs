@@ -32,11 +32,12 @@ fn low_half(bytes: &[u8; 16]) -> i64 {
 }
 
 /// How words can be stored.
-struct Plan {
+pub(super) struct Plan {
     reference: i64,
     factor: u64,
     width: usize,
-    bytes: usize,
+    /// What that takes.
+    pub bytes: usize,
 }
 
 /// Appends a group of at most 1024 numbers of so many bits.
@@ -56,6 +57,49 @@ pub(super) fn encode_group(values: &[i64], bits: usize, out: &mut Vec<u8>) {
     words.extend(differences);
     let base = values.first().copied().unwrap_or(0).wrapping_sub(by_differences.reference);
     append(&words, &by_differences, Some(base), bits, out);
+}
+
+/// Appends a group of at most 1024 floating-point numbers, as their bits in the order of exponents.
+pub(super) fn encode_exponents(values: &[i64], bits: usize, out: &mut Vec<u8>) {
+    append(values, &exponents(values, bits), None, bits, out);
+}
+
+/// The best way to store the bits of floating-point numbers: those whose exponents are in a window are packed.
+pub(super) fn exponents(values: &[i64], bits: usize) -> Plan {
+    // The mantissa, and the sign behind it.
+    let below = if bits == 32 { 24 } else { 53 };
+    let place = |value: &i64| value >> below;
+    let (Some(first), Some(last)) = (values.iter().map(place).min(), values.iter().map(place).max()) else {
+        return Plan { reference: 0, factor: 1, width: 0, bytes: 0 };
+    };
+    let count = |from: i64, to: i64| usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
+    let mut found = vec![0usize; count(first, last) + 1];
+    for value in values {
+        if let Some(found) = found.get_mut(count(first, place(value))) {
+            *found += 1;
+        }
+    }
+    let mut best = Plan { reference: 0, factor: 1, width: bits, bytes: usize::MAX };
+    for more in 0..=bits - below {
+        let window = found.len().min(1 << more);
+        let mut inside: usize = found.iter().take(window).sum();
+        let (mut most, mut start) = (inside, 0);
+        for (from, (left, entered)) in found.iter().zip(found.iter().skip(window)).enumerate() {
+            inside = inside + entered - left;
+            if inside > most {
+                (most, start) = (inside, from + 1);
+            }
+        }
+        let bytes = packed_bytes(values.len(), below + more) + (values.len() - most) * (2 + bits / 8);
+        if bytes < best.bytes {
+            let reference = (first + i64::try_from(start).unwrap_or(0)) << below;
+            best = Plan { reference, factor: 1, width: below + more, bytes };
+        }
+        if window == found.len() {
+            break;
+        }
+    }
+    best
 }
 
 /// The best way to store these words as they are.
@@ -134,7 +178,8 @@ fn append(words: &[i64], plan: &Plan, base: Option<i64>, bits: usize, out: &mut 
     let most = if width == 0 { 0 } else { u64::MAX >> (64 - width.min(64)) };
     let (mut packed, mut exceptions) = (Vec::with_capacity(GROUP), Vec::new());
     for (place, word) in words.iter().enumerate() {
-        let fits = difference(*word, reference).map(|d| d / factor.max(1)).filter(|packed| *packed <= most);
+        let scaled = |difference: u64| if factor > 1 { difference / factor } else { difference };
+        let fits = difference(*word, reference).map(scaled).filter(|packed| *packed <= most);
         packed.push(fits.unwrap_or(0));
         if fits.is_none() {
             exceptions.push((u16::try_from(place).unwrap_or(u16::MAX), *word));

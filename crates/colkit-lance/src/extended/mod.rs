@@ -11,6 +11,7 @@ mod frame_encode;
 mod pco;
 #[cfg(test)]
 mod tests;
+pub(crate) mod text;
 
 use crate::encoding::{Bytes, Chunk, EmbeddedModule, PageValues, ValueEncoding};
 use bytemuck::Pod;
@@ -22,8 +23,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// All of them.
-pub(crate) fn all() -> [Arc<dyn ValueEncoding>; 3] {
-    [Arc::new(alp::AlpEncoding), Arc::new(frame::FrameEncoding), Arc::new(pco::PcoEncoding)]
+pub(crate) fn all() -> [Arc<dyn ValueEncoding>; 4] {
+    [
+        Arc::new(alp::AlpEncoding),
+        Arc::new(frame::FrameEncoding),
+        Arc::new(pco::PcoEncoding),
+        Arc::new(text::TextEncoding),
+    ]
 }
 
 /// A module that `plugins/build.sh` has built: its bytes, and their SHA-256.

@@ -20,7 +20,7 @@ use prost::Message;
 /// which prints most of this table beside the columns that it is derived from; what is said of LZ4 and zstd is fitted to them.
 /// What matters is how the numbers compare with each other, so they need not be measured again for each machine, but
 /// whenever a decoder becomes much faster.
-pub(super) mod cost {
+pub(crate) mod cost {
     /// A byte that is only copied; every byte that comes out of another encoding costs this too.
     pub const BYTE: u64 = 180;
     /// A value of some bits.
@@ -64,12 +64,14 @@ pub(super) struct Choice {
     pub level: Option<i32>,
     pub version: Version,
     pub hints: Hints,
+    /// Physical columns of the file, which share the decoders that it brings.
+    pub sharers: usize,
 }
 
 impl Choice {
     /// Values as they are.
     pub fn plain() -> Choice {
-        Choice { prefer: Prefer::Speed, level: None, version: Version::V2_0, hints: Hints::default() }
+        Choice { prefer: Prefer::Speed, level: None, version: Version::V2_0, hints: Hints::default(), sharers: 1 }
     }
 
     /// The general compressions to try.
@@ -166,7 +168,7 @@ pub(super) struct Found<'a> {
 /// Bytes that this encoding would need for `count` values, and picoseconds to decode them, about.
 fn estimate(codec: &dyn Codec, count: usize, choice: &Choice) -> Result<(usize, u64)> {
     let chunking = choice.chunking();
-    let wish = if codec.general().is_some() { chunking.general } else { chunking.plain };
+    let wish = codec.wish(&chunking);
     let mut size = if codec.groups() { GROUP } else { chunking.most_values };
     while !codec.groups() && size > 2 && codec.bytes(&(0..size.min(count))) > wish {
         size /= 2;

@@ -60,6 +60,16 @@ pub(super) trait Codec {
         None
     }
 
+    /// Bytes that a chunk should have, before any general compression.
+    fn wish(&self, chunking: &Chunking) -> usize {
+        if self.general().is_some() { chunking.general } else { chunking.plain }
+    }
+
+    /// Bytes that should be compressed together, if a chunk is compressed as a whole.
+    fn general_wish(&self, chunking: &Chunking) -> usize {
+        chunking.general
+    }
+
     /// Bytes that the page needs elsewhere in the file.
     fn beside(&self) -> usize {
         0
@@ -409,6 +419,14 @@ impl<C: Codec> Codec for General<'_, C> {
 
     fn groups(&self) -> bool {
         self.inner.groups()
+    }
+
+    fn wish(&self, chunking: &Chunking) -> usize {
+        self.inner.general_wish(chunking)
+    }
+
+    fn beside(&self) -> usize {
+        self.inner.beside()
     }
 
     fn general(&self) -> Option<Scheme> {

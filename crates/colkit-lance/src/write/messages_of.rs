@@ -15,8 +15,17 @@ pub(super) use known::run_length::describe as rle;
 pub(super) use known::variable::describe as variable;
 pub(super) use known::variable_packed_struct::{Member, describe as variable_packed_struct};
 
+/// What is inside of a compression of another one.
+pub(super) fn inside(encoding: &CompressiveEncoding) -> Option<CompressiveEncoding> {
+    known::general::inside(encoding).or_else(|| known::fixed_size_list::inside(encoding))
+}
+
 pub(super) fn fixed_size_list(lists: &Lists) -> CompressiveEncoding {
-    let innermost = flat(lists.bits as u64);
+    fixed_size_list_of(lists, flat(lists.bits as u64))
+}
+
+/// Such lists of items that are described so.
+pub(super) fn fixed_size_list_of(lists: &Lists, innermost: CompressiveEncoding) -> CompressiveEncoding {
     lists.levels.iter().rev().fold(innermost, |inner, (dimension, valid)| {
         known::fixed_size_list::describe(*dimension as u64, valid.is_some(), inner)
     })

@@ -151,7 +151,7 @@ impl Chunks<'_> {
     /// Appends the chunk that begins with this value and entry; returns where the next begins.
     fn next(&mut self, item: usize, entry: usize, count: usize) -> Result<Option<(usize, usize)>> {
         let left = count - item;
-        let wish = if self.codec.general().is_some() { self.chunking.general } else { self.chunking.plain };
+        let wish = self.codec.wish(&self.chunking);
         let mut size = self.size;
         loop {
             let last = left <= size;

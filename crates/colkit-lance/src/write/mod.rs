@@ -38,6 +38,8 @@ use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use choice::Choice;
+#[cfg(feature = "extended")]
+pub(crate) use choice::cost;
 use colkit_core::drive::parallel;
 use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, column_index};
 use container::{BufferPlace, Output, PageBytes, WrittenColumn};
@@ -116,7 +118,7 @@ impl LanceWriter {
         // Of the file that the schema may have come from.
         stored.metadata.retain(|key, _| !extensions::is_own_key(key));
         let level = options.level.map(|l| i32::try_from(l).unwrap_or(i32::MAX));
-        let choice = Choice { prefer: writing.prefer, level, version, hints: Hints::default() };
+        let choice = Choice { prefer: writing.prefer, level, version, hints: Hints::default(), sharers: 1 };
         let bloom = writing.bloom.iter().map(|name| column_index(&stored, name)).collect::<Result<Vec<_>>>()?;
         let mut columns = Vec::with_capacity(stored.fields().len());
         for (number, field) in stored.fields().iter().enumerate() {
@@ -140,6 +142,8 @@ impl LanceWriter {
                 zones: ZoneMap::new(wanted),
             });
         }
+        let sharers = columns.iter().map(|column| column.leaves.len()).sum();
+        columns.iter_mut().flat_map(|column| &mut column.leaves).for_each(|leaf| leaf.choice.sharers = sharers);
         let threads = options.threads.max(1);
         // Every column holds up to a page of rows; every thread holds one twice more, as values and as bytes.
         let shares = (columns.len() + 4 * threads) as u64;

@@ -179,6 +179,9 @@ impl<'a> PageEncoder<'a> {
     }
 
     fn lists(&self, lists: &Lists) -> Result<Option<Encoded>> {
+        if let Some(found) = self.extended_lists(lists)? {
+            return Ok(Some(found));
+        }
         let wide = lists.items_per_row() * lists.bits / 8 >= WIDE_BYTES && lists.bits > 1;
         if wide && self.page.zips_fixed() {
             return full_zip::encode_lists(self.page, lists).map(Some);
@@ -187,6 +190,21 @@ impl<'a> PageEncoder<'a> {
             None if lists.bits > 1 => full_zip::encode_lists(self.page, lists).map(Some),
             other => Ok(other),
         }
+    }
+
+    /// Lists by a compression beyond those of Lance, if one costs less than items as they are. Who wants speed or single rows is
+    /// better off with the latter.
+    fn extended_lists(&self, lists: &Lists) -> Result<Option<Encoded>> {
+        let may =
+            matches!(self.choice.prefer, Prefer::Balance | Prefer::Size) && self.choice.hints.full_zip != Some(true);
+        let Some(known) = self.extended.filter(|_| may && self.choice.hints.compression.is_none()) else {
+            return Ok(None);
+        };
+        let mut codecs: Vec<Box<dyn Codec + '_>> = vec![Box::new(Wide(lists))];
+        codecs.append(&mut extended::list_codecs(known, lists, self.page.values.data_type(), self.choice.sharers)?);
+        let plain = Wide(lists).message();
+        let codec = cheapest(codecs, lists.rows, &self.choice)?.codec;
+        if codec.message() == plain { Ok(None) } else { self.mini_block(codec.as_ref(), lists.rows, None) }
     }
 
     fn fixed(&self, fixed: &Fixed) -> Result<Option<Encoded>> {
@@ -300,7 +318,13 @@ impl<'a> PageEncoder<'a> {
             codecs.push(Box::new(General { inner: Texts(texts), packer }));
         }
         if let Some(known) = self.extended.filter(|_| self.choice.hints.compression.is_none()) {
-            codecs.append(&mut extended::text_codecs(known, texts, self.page.values.data_type())?);
+            codecs.append(&mut extended::text_codecs(
+                known,
+                texts,
+                self.page.values.data_type(),
+                self.packers,
+                self.choice.sharers,
+            )?);
         }
         let Found { mut codec, mut cost, .. } = cheapest(codecs, texts.len(), &self.choice)?;
         if !self.choice.forces_general()
@@ -407,7 +431,7 @@ impl<'a> PageEncoder<'a> {
         'a: 'b,
     {
         match self.extended.filter(|_| self.choice.hints.compression.is_none()) {
-            Some(known) => extended::codecs(known, fixed, data_type),
+            Some(known) => extended::codecs(known, fixed, data_type, self.choice.sharers),
             None => Ok(Vec::new()),
         }
     }

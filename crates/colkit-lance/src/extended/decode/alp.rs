@@ -1,9 +1,10 @@
-//! Floating-point numbers that are short decimals: a whole number and a power of ten.
+//! Floating-point numbers that are short decimals: a whole number and a power of ten. Or any other ones, whose exponents are near each
+//! other.
 //!
 //! | at | a group |
 //! |---|---|
-//! | 0 | `u8` e, at most 18 |
-//! | 1 | `u8` f, at most 18 |
+//! | 0 | `u8` e, at most 18; or 255 |
+//! | 1 | `u8` f, at most 18; 0 if e is 255 |
 //! | 2 | `u16` number of exceptions |
 //! | 4 | `u32` zero |
 //! | 8 | the whole numbers, as a group of frames |
@@ -11,9 +12,11 @@
 //!
 //! A whole number `n` is signed, below 2^51 in size, of 64 bits for doubles and of 32 bits for singles. It stands for the double
 //! `n * 10^f * 10^-e`, multiplied from left to right, each rounded; for singles that is rounded to a single.
+//! If e is 255 it stands for its own bits: the highest flipped, then all rotated right by one. So numbers are in the order of
+//! their exponents, with the sign as the lowest bit.
 
 use super::frame::Frame;
-use super::words::Word;
+use super::words::{Word, each};
 use super::{Exceptions, Group, Malformed};
 
 /// Powers of ten.
@@ -26,6 +29,9 @@ pub(crate) const TENTHS: [f64; 19] = [
     1e-18,
 ];
 
+/// Instead of a power of ten: numbers are bits.
+pub(crate) const ROTATED: u8 = 255;
+
 /// Bits of a double in whose last bits whole numbers count, 2^52 + 2^51. What is added to the bits is added to the number, so a
 /// whole number becomes a double by an addition and a subtraction, which vectors have.
 const COUNTING: u64 = 0x4338_0000_0000_0000;
@@ -34,16 +40,24 @@ const COUNTING: u64 = 0x4338_0000_0000_0000;
 pub(crate) trait FloatWord: Word {
     /// Turns whole numbers into the words of the numbers that they stand for.
     fn scale(out: &mut [Self], up: f64, down: f64);
+
+    /// Turns numbers into the words whose bits they are.
+    fn rotate(out: &mut [Self]);
 }
 
 impl FloatWord for u64 {
     #[inline]
     fn scale(out: &mut [u64], up: f64, down: f64) {
         let zero = f64::from_bits(COUNTING);
-        for word in out {
+        each(out, |word: u64| {
             let number = f64::from_bits(word.wrapping_add(COUNTING)) - zero;
-            *word = (number * up * down).to_bits();
-        }
+            (number * up * down).to_bits()
+        });
+    }
+
+    #[inline]
+    fn rotate(out: &mut [u64]) {
+        each(out, |word: u64| (word ^ 1 << 63).rotate_right(1));
     }
 }
 
@@ -51,16 +65,19 @@ impl FloatWord for u32 {
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "it is rounded to a single")]
     fn scale(out: &mut [u32], up: f64, down: f64) {
-        for word in out {
-            *word = ((f64::from(word.cast_signed()) * up * down) as f32).to_bits();
-        }
+        each(out, |word: u32| ((f64::from(word.cast_signed()) * up * down) as f32).to_bits());
+    }
+
+    #[inline]
+    fn rotate(out: &mut [u32]) {
+        each(out, |word: u32| (word ^ 1 << 31).rotate_right(1));
     }
 }
 
 /// A group of such numbers.
 pub(crate) struct Alp<'a, T> {
-    up: f64,
-    down: f64,
+    /// What numbers are multiplied by, one after the other; `None` if they are bits.
+    powers: Option<(f64, f64)>,
     numbers: Frame<'a, T>,
     exceptions: Exceptions<'a>,
 }
@@ -71,21 +88,26 @@ impl<'a, T: FloatWord> Group<'a, T> for Alp<'a, T> {
             return Err(Malformed("a group without its head"));
         };
         let exceptions = usize::from(u16::from_le_bytes([*low, *high]));
-        let (Some(up), Some(down)) = (TENS.get(usize::from(*f)), TENTHS.get(usize::from(*e))) else {
-            return Err(Malformed("a power of ten beyond 18"));
+        let powers = match (TENS.get(usize::from(*f)), TENTHS.get(usize::from(*e))) {
+            (Some(up), Some(down)) => Some((*up, *down)),
+            _ if (*e, *f) == (ROTATED, 0) => None,
+            _ => return Err(Malformed("a power of ten beyond 18")),
         };
         if exceptions > len || *reserved != [0; 4] {
             return Err(Malformed("a group whose head makes no sense"));
         }
         let (numbers, rest) = Frame::split(rest, len)?;
         let (exceptions, rest) = Exceptions::split(rest, exceptions, T::BYTES)?;
-        Ok((Alp { up: *up, down: *down, numbers, exceptions }, rest))
+        Ok((Alp { powers, numbers, exceptions }, rest))
     }
 
     #[inline]
     fn decode(&self, out: &mut [T]) -> Result<(), Malformed> {
         self.numbers.decode(out)?;
-        T::scale(out, self.up, self.down);
+        match self.powers {
+            Some((up, down)) => T::scale(out, up, down),
+            None => T::rotate(out),
+        }
         self.exceptions.place(out)
     }
 }

@@ -60,17 +60,17 @@ macro_rules! word {
                     })?,
                 }
                 if factor != 1 {
-                    out.iter_mut().for_each(|word| *word = word.wrapping_mul(factor).wrapping_add(reference));
+                    each(out, |word: $t| word.wrapping_mul(factor).wrapping_add(reference));
                 }
                 Ok(())
             }
 
             fn sum(base: $t, out: &mut [$t]) {
                 let mut sum = base;
-                for word in out {
-                    sum = sum.wrapping_add(*word);
-                    *word = sum;
-                }
+                each(out, |word: $t| {
+                    sum = sum.wrapping_add(word);
+                    sum
+                });
             }
         }
 
@@ -110,6 +110,16 @@ word!(u16, rows_of_16);
 word!(u32, rows_of_32);
 word!(u64, rows_of_64);
 
+/// Replaces each word, in order. A module counts what it does wherever a loop begins again, so that is done once for several words.
+#[inline]
+pub(crate) fn each<T: Copy>(out: &mut [T], mut next: impl FnMut(T) -> T) {
+    let (several, rest) = out.as_chunks_mut::<16>();
+    for words in several {
+        words.iter_mut().for_each(|word| *word = next(*word));
+    }
+    rest.iter_mut().for_each(|word| *word = next(*word));
+}
+
 /// Words of `width` bits one after another, at most 64 each.
 fn sequence<T>(packed: &[u8], width: usize, out: &mut [T], word: impl Fn(u64) -> T) -> Result<(), Malformed> {
     let short = Malformed("too few bytes for the words of a group");
@@ -117,9 +127,12 @@ fn sequence<T>(packed: &[u8], width: usize, out: &mut [T], word: impl Fn(u64) ->
     let mask = u64::MAX >> (64 - width.clamp(1, 64));
     for (i, out) in out.iter_mut().enumerate() {
         let (byte, bit) = (i * width / 8, i * width % 8);
-        let mut bytes = [0; 16];
         let from = packed.get(byte..).unwrap_or_default();
-        bytes.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        let bytes = from.first_chunk().copied().unwrap_or_else(|| {
+            let mut bytes = [0u8; 16];
+            bytes.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+            bytes
+        });
         let [lower, upper] = [0, 8].map(|at| u64::read(bytes.get(at..).unwrap_or_default()));
         let whole = if bit == 0 { lower } else { lower >> bit | upper << (64 - bit) };
         *out = word(whole & mask);

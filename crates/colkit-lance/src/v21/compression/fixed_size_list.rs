@@ -44,6 +44,12 @@ pub(crate) fn describe(dimension: u64, has_validity: bool, inner: CompressiveEnc
     ENCODING.describe(&ListMessage { items_per_value: dimension, values: Some(inner), has_validity })
 }
 
+/// What is inside, if it is this compression.
+pub(crate) fn inside(encoding: &CompressiveEncoding) -> Option<CompressiveEncoding> {
+    let found = encoding.number == ENCODING.number;
+    found.then(|| ListMessage::decode(encoding.message.clone()).ok()?.values)?
+}
+
 struct FixedSizeList {
     dimension: usize,
     has_validity: bool,

@@ -3,6 +3,8 @@
 use super::{BuiltIn, as_block, flat, in_chunks, known, unsupported, variable};
 use crate::codec::general::{Scheme, Strides};
 use crate::encoding::{AsBlock, Chunk, Compression, CompressiveEncoding, Form, InChunks, Output, PerValue, mismatch};
+#[cfg(feature = "extended")]
+use crate::extended::text::Text;
 use crate::v21::messages::BufferCompression;
 use crate::values::{Values, byte_width};
 use arrow::array::ArrayRef;
@@ -47,6 +49,12 @@ pub(crate) fn describe(inner: CompressiveEncoding, scheme: Scheme) -> Compressiv
     };
     let compression = Some(BufferCompression { scheme });
     ENCODING.describe(&GeneralMessage { compression, values: Some(inner) })
+}
+
+/// What is inside, if it is this compression.
+pub(crate) fn inside(encoding: &CompressiveEncoding) -> Option<CompressiveEncoding> {
+    let found = encoding.number == ENCODING.number;
+    found.then(|| GeneralMessage::decode(encoding.message.clone()).ok()?.values)?
 }
 
 struct General {
@@ -99,6 +107,16 @@ impl InChunks for General {
             && append_unpacked(self.scheme, packed, byte_width(*bits)?, &chunk, data)?
         {
             return Ok(());
+        }
+        #[cfg(feature = "extended")]
+        if let Values::Variable(texts) = &mut *out.0
+            && known::<Text>(self.inner.as_ref()).is_some_and(Text::is_plain)
+            && matches!(chunk.wanted, [all] if *all == (0..chunk.count))
+        {
+            let base = texts.data.len();
+            self.scheme.append(packed, chunk.limits, &mut texts.data)?;
+            let offsets = crate::extended::text::offsets(&chunk, texts.data.len() - base)?;
+            return texts.end_values(base, &offsets);
         }
         let Chunk { buffers, count, wanted, limits, scratch, validity } = chunk;
         let mut kept = std::mem::take(scratch);
