@@ -1,10 +1,10 @@
 //! colkit beside the tools people use today: the same jobs, in turns, on the same data.
 //!
 //!     colkit-peers FOLDER --python PYTHON --worker bench/python_peers.py --out bench/results/NAME.json [--quick]
-//!         [--only WORDS]
+//!         [--only WORDS] [--among NAME,...]
 //!
 //! FOLDER holds the data that `bench/data.py` makes; files that contestants write lie in FOLDER/files. `--only` runs the
-//! jobs whose title contains the words, such as "take: lineitem"; `--quick` repeats less. Answers are compared before time
+//! jobs whose title contains the words, such as "take: lineitem", `--among` contestants whose names begin so; `--quick` repeats less. Answers are compared before time
 //! counts.
 
 mod answer;
@@ -85,7 +85,7 @@ fn main() -> Result<()> {
     let began = Instant::now();
     let mut words = std::env::args().skip(1);
     let (mut folder, mut python, mut worker, mut out) = (None, "python3".to_owned(), None, None);
-    let (mut quick, mut only, mut alone) = (false, None, None);
+    let (mut quick, mut only, mut among, mut alone) = (false, None, Vec::new(), None);
     while let Some(word) = words.next() {
         let mut next = || words.next().ok_or(format!("{word} needs a value"));
         match word.as_str() {
@@ -94,6 +94,7 @@ fn main() -> Result<()> {
             "--out" => out = Some(next()?),
             "--quick" => quick = true,
             "--only" => only = Some(next()?),
+            "--among" => among = next()?.split(',').map(str::to_owned).collect(),
             "--alone" => alone = Some(Alone { title: next()?, contestant: next()? }),
             _ => folder = Some(word),
         }
@@ -106,7 +107,7 @@ fn main() -> Result<()> {
     let session = vortex::session(&runtime);
     let bench = Bench { python: Python::new(&python, &worker, &folder), folder, runtime, session };
     let patience = if quick { 1.0 } else { 5.0 };
-    let mut contest = Contest { rounds, patience, only, alone, jobs: Vec::new(), left_out: Vec::new() };
+    let mut contest = Contest { rounds, patience, only, among, alone, jobs: Vec::new(), left_out: Vec::new() };
     writing::run(&bench, &mut contest)?;
     writing::missing(&bench)?;
     reading::run(&bench, &mut contest)?;

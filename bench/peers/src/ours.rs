@@ -62,7 +62,8 @@ impl Open for TableFile {
 /// Writes a Lance file, as colkit does by default or as preferred.
 pub fn write(path: &str, batches: &[RecordBatch], prefer: Prefer, encodings: EncodingSet) -> Result<()> {
     let schema = batches.first().ok_or("no batch")?.schema();
-    let format = Lance::new().with_write_options(LanceWriteOptions::new().with_prefer(prefer).with_encodings(encodings));
+    let format =
+        Lance::new().with_write_options(LanceWriteOptions::new().with_prefer(prefer).with_encodings(encodings));
     let mut writer = format.writer(schema, Box::new(FileSink::replace(path)?), &WriteOptions::default())?;
     for batch in batches {
         writer.write(batch)?;

@@ -128,6 +128,14 @@ pub fn run(bench: &Bench, contest: &mut Contest) -> Result<()> {
     for table in ["flights", "packages", "trades"] {
         ask(bench, contest, "scan", table, "scan", When::Open, &Question::Scan(None))?;
     }
+    for (table, columns) in [
+        ("flights", ["dep_delay", "distance"]),
+        ("packages", ["Installed-Size", "Size"]),
+        ("trades", ["price", "quantity"]),
+    ] {
+        let numbers = Question::Scan(Some(columns.to_vec()));
+        ask(bench, contest, "scan", table, "scan of 2 columns", When::Open, &numbers)?;
+    }
     let table = "lineitem";
     let numbers = Question::Scan(Some(vec!["l_partkey", "l_extendedprice"]));
     let texts = Question::Scan(Some(vec!["l_shipmode", "l_comment"]));
