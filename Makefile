@@ -7,6 +7,7 @@
 # make wheel   the Python package, into target/wheels
 # make package what crates.io would get, without uploading it
 # make explorer the page that shows files in a browser, and the readers in WebAssembly, into crates/colkit-cli/assets/explorer
+# make cluster the command with the cluster in it, in a build folder of its own
 # make tour    a round through the formats, with a table made on the spot
 
 CARGO ?= cargo
@@ -19,12 +20,15 @@ WORKSPACE := --workspace --all-features
 .PHONY: test lint unit interop fuzz fuzz-short miri deny release dist package tour clean
 .PHONY: bench bench-quick bench-quick-run bench-full bench-peers bench-sql bench-report bench-pack
 
-test: lint deny portability unit plugins interop python explorer-test fuzz-short
+test: lint deny portability unit plugins interop cluster-test python explorer-test fuzz-short
 	@echo "all tests passed"
 
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(WORKSPACE) --all-targets --locked -- -D warnings
+	# The command as most people build it: all but the cluster.
+	$(CARGO) check --workspace --lib --bins --locked --no-default-features --features \
+	  "$$($(CARGO) metadata --no-deps --format-version 1 | $(PYTHON) tests/features_without.py cluster)"
 
 # Every set of features of the library, its weight, and other systems as far as a check without their C compilers goes.
 # Targets that are missing are installed with INSTALL=1 only.
@@ -57,6 +61,18 @@ interop: $(VENV)/ready $(VENV)-lance4/ready $(VENV)-lance14/ready
 	for v in 4 14; do $(VENV)-lance$$v/bin/python tests/interop/dataset.py $(TARGET)/debug/colkit || exit 1; done
 	oracle/at1/run.sh
 	oracle/at1/packs.sh
+
+# A scheduler and three executors as processes, with a loopback store: answers, faults, conversions. The build is that of the other
+# tests: Ballista turns on more of DataFusion, and building that twice would take longer than all of the tests.
+.PHONY: cluster cluster-test
+cluster-test: $(VENV)/ready
+	$(CARGO) build $(WORKSPACE) --bins --examples --locked
+	$(VENV)/bin/python tests/cluster.py $(TARGET)/debug/colkit $(TARGET)/debug/examples/s3
+
+# For users: without it, the command stays small.
+cluster:
+	CARGO_TARGET_DIR=$(abspath $(TARGET))/cluster $(CARGO) build --release --locked -p colkit-cli --features cluster --bin colkit
+	@ls -l $(TARGET)/cluster/release/colkit | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1e6 }'
 
 LANCE := crates/colkit-lance/tests/interop
 

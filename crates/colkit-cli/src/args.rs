@@ -4,11 +4,15 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 mod check;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod convert;
 mod dataset;
 mod dataset_write;
 mod files;
 mod format_name;
+#[cfg(feature = "sql")]
+mod given;
 mod grep;
 mod lance;
 mod limits;
@@ -24,11 +28,17 @@ mod stats;
 mod view;
 
 pub use check::{DiffArgs, InspectArgs, SchemaArgs, VerifyArgs};
+#[cfg(feature = "cluster")]
+pub use cluster::{
+    ClusterAction, ClusterArgs, ExecutorArgs, LocalArgs, LogLevel, ProcessArgs, SchedulerArgs, StatusArgs,
+};
 pub use convert::{CompressionArg, ConvertArgs, FitArgs, NullsArg, TypesArg};
 pub use dataset::{BasePathArgs, DatasetArgs, RowIdArgs, VersionsArgs};
 pub use dataset_write::{CleanupArgs, CompactArgs, DatasetWriteArgs, DeleteArgs, RestoreArgs, TagArgs};
 pub use files::FilesArgs;
 pub use format_name::FormatName;
+#[cfg(feature = "sql")]
+pub use given::GivenArgs;
 pub use grep::GrepArgs;
 pub use lance::LanceArgs;
 pub use limits::LimitArgs;
@@ -138,6 +148,10 @@ names in `backticks`. JSON cannot represent NaN or infinity; both are printed as
     /// Query files of any format with SQL; without a query, start an interactive shell
     #[command(after_help = sql::SQL_HELP)]
     Sql(SqlArgs),
+    /// Run queries and conversions on several machines: start the processes of a cluster
+    #[cfg(feature = "cluster")]
+    #[command(after_help = cluster::CLUSTER_HELP)]
+    Cluster(ClusterArgs),
     /// Explore files in the browser or in the terminal: columns, rows, every byte
     #[cfg(feature = "view")]
     #[command(after_help = view::VIEW_HELP)]
@@ -249,6 +263,8 @@ impl Verb {
             Verb::Grep(a) => a.common.script.json,
             Verb::Take(a) => a.common.script.json,
             Verb::Sql(a) => a.script.json,
+            #[cfg(feature = "cluster")]
+            Verb::Cluster(a) => a.json(),
             #[cfg(feature = "view")]
             Verb::View(a) => a.script.json,
             Verb::Convert(a) => a.script.json,
@@ -296,6 +312,8 @@ impl Verb {
             Verb::Delete(a) => Some(a.reading.memory),
             Verb::Compact(a) => Some(a.reading.memory),
             Verb::Versions(_) | Verb::Tag(_) | Verb::Restore(_) | Verb::Cleanup(_) => None,
+            #[cfg(feature = "cluster")]
+            Verb::Cluster(_) => None,
             #[cfg(feature = "plugins")]
             Verb::Plugins(_) => None,
             Verb::Formats(_) | Verb::Tour(_) | Verb::Completions(_) | Verb::Man(_) => None,

@@ -145,6 +145,8 @@ fn dispatch(verb: &Verb, io: &mut Io) -> Result<Outcome> {
         Verb::Sql(args) => verbs::sql::run(args, io),
         #[cfg(not(feature = "sql"))]
         Verb::Sql(_) => Err(engine::missing()),
+        #[cfg(feature = "cluster")]
+        Verb::Cluster(args) => verbs::cluster::run(args, io),
         #[cfg(feature = "view")]
         Verb::View(args) => verbs::view::run(args, io),
         Verb::Convert(args) => verbs::convert::run(args, io),

@@ -5,11 +5,13 @@ use crate::source::ColkitSource;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::metrics::MetricsSet;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What one scan of a table planned and did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableRead {
     /// The files, or the first of them.
     pub table: String,
@@ -56,6 +58,11 @@ fn collect(plan: &Arc<dyn ExecutionPlan>, reads: &mut Vec<TableRead>) {
 }
 
 fn of_scan(plan: &Arc<dyn ExecutionPlan>) -> Option<TableRead> {
+    read_of(plan, &plan.metrics()?)
+}
+
+/// What a scan of ours did, by what was measured of it here or elsewhere; `None` for other plans.
+pub fn read_of(plan: &Arc<dyn ExecutionPlan>, metrics: &MetricsSet) -> Option<TableRead> {
     let scan = plan.downcast_ref::<DataSourceExec>()?;
     let config = scan.data_source().downcast_ref::<FileScanConfig>()?;
     if !config.file_source().is::<ColkitSource>() {
@@ -63,7 +70,6 @@ fn of_scan(plan: &Arc<dyn ExecutionPlan>) -> Option<TableRead> {
     }
     let objects = config.file_groups.iter().flat_map(|g| g.iter()).map(|f| &f.object_meta);
     let files: BTreeMap<String, u64> = objects.map(|object| (object.location.to_string(), object.size)).collect();
-    let metrics = plan.metrics()?;
     let sum = |name: &str| metrics.sum_by_name(name).map_or(0, |v| v.as_usize() as u64);
     let url = config.object_store_url.as_str();
     let first = files.keys().next().map(|f| match url {

@@ -38,6 +38,11 @@ pub async fn files_of(plan: &LogicalPlan, state: &SessionState) -> Result<Vec<Pa
     Ok(files)
 }
 
+/// The paths and URLs of the files that a name stands for: a path, a pattern, a folder, or a URL of any of these.
+pub async fn files_at(name: &str, state: &SessionState) -> Result<Vec<PathBuf>> {
+    Ok(Place::of(name, state).await?.list(state).await?.into_iter().map(|file| file.path).collect())
+}
+
 fn url_like(path: &std::path::Path) -> bool {
     path.to_str().is_some_and(|path| path.contains("://"))
 }

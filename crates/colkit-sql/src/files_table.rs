@@ -5,6 +5,7 @@
 //! each query.
 
 use crate::format::ColkitFormat;
+use crate::parts::OpenWords;
 use crate::place::{Found, Place};
 use async_trait::async_trait;
 use datafusion::arrow::array::{AsArray, BooleanArray, RecordBatch};
@@ -65,6 +66,20 @@ impl FilesTable {
             added.push(Arc::new(Field::new(FILENAME, DataType::Utf8, false)));
         }
         Ok(FilesTable { place, format, schema: TableSchema::builder(own).with_table_partition_cols(added).build() })
+    }
+
+    pub fn new(place: Place, format: ColkitFormat, schema: TableSchema) -> Self {
+        FilesTable { place, format, schema }
+    }
+
+    /// The words that the files are opened with.
+    pub fn words(&self) -> &OpenWords {
+        self.format.tables().words()
+    }
+
+    /// The columns of the files, and those that are the same for all rows of a file.
+    pub fn table_schema(&self) -> &TableSchema {
+        &self.schema
     }
 
     /// Where the files are.

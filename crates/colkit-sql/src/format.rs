@@ -7,7 +7,6 @@ use crate::statistics;
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use async_trait::async_trait;
 use colkit::wider_fields;
-use colkit_core::with_views;
 use datafusion::catalog::Session;
 use datafusion::common::parsers::CompressionTypeVariant;
 use datafusion::common::{GetExt, Statistics};
@@ -92,7 +91,7 @@ impl FileFormat for ColkitFormat {
         }
         // What formats say to themselves in metadata is of no use to a query, and would tell equal schemas apart.
         let merged = merged.unwrap_or_else(Schema::empty);
-        Ok(with_views(&Arc::new(Schema::new(merged.fields().clone()))))
+        Ok(self.tables.columns(Schema::new(merged.fields().clone())))
     }
 
     async fn infer_stats(

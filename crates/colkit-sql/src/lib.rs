@@ -21,6 +21,7 @@
 //! joins       semi and anti joins without quadratic cost
 //! bounded     functions whose results could use up all memory
 //! tables      cache of open files
+//! parts       tables and scans in parts, to be sent elsewhere
 //! place       which files a name stands for
 //! files_table  the files of a place as one table
 //! spill       what does not fit into memory
@@ -48,6 +49,7 @@ mod literals;
 mod metrics;
 mod open_files;
 mod opener;
+mod parts;
 mod place;
 mod plan;
 mod prune;
@@ -56,6 +58,7 @@ mod result_size;
 mod session;
 mod source;
 mod spill;
+mod splits;
 mod statements;
 mod statistics;
 mod sum;
@@ -65,15 +68,17 @@ mod table_functions;
 
 pub use datafusion;
 pub use error::plain;
-pub use explain::{TableRead, explain};
-pub use files::files_of;
+pub use explain::{TableRead, explain, read_of};
+pub use files::{files_at, files_of};
 pub use format::ColkitFormat;
 pub use given::GivenTable;
 pub use literals::approximate_numbers;
+pub use parts::{FilePool, OpenByWords, OpenWords, PlaceParts, TableParts};
 pub use plan::{Copy, Planned, plan};
 pub use query::query;
-pub use session::{ColkitSession, SessionOptions};
+pub use session::{Adapt, ColkitSession, SessionOptions};
 pub use source::ColkitSource;
+pub use splits::{FileSplits, planned_splits};
 pub use statements::{STACK_BYTES, statements};
 pub use table::ColkitTable;
 pub use table_functions::{OpenWith, QueryOptions};

@@ -1,7 +1,8 @@
 //! A cache of open files: each is opened once for all partitions and queries that read it.
 
 use crate::error::external;
-use arrow::datatypes::{DataType, SchemaRef};
+use crate::parts::OpenWords;
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use colkit::{OpenOptions, without_views};
 use colkit_core::drive::store::Remote;
 use colkit_core::{Scan, Split, Table, with_views};
@@ -37,9 +38,25 @@ impl OpenTable {
     }
 }
 
+/// How files are opened.
+#[derive(Clone)]
+pub(crate) struct Opening {
+    pub options: OpenOptions,
+    /// The words that it was asked for by.
+    pub words: OpenWords,
+    /// Whether texts are views, which are quick to filter and slow to send.
+    pub views: bool,
+}
+
+impl From<OpenOptions> for Opening {
+    fn from(options: OpenOptions) -> Self {
+        Opening { options, words: OpenWords::default(), views: true }
+    }
+}
+
 /// The open files of a session, and how files are opened.
 pub(crate) struct OpenFiles {
-    options: OpenOptions,
+    opening: Opening,
     open: Mutex<HashMap<Key, Arc<OnceCell<Arc<OpenTable>>>>>,
     /// Temporary files that the open ones hold.
     held: AtomicUsize,
@@ -65,8 +82,24 @@ struct Key {
 }
 
 impl OpenFiles {
-    pub fn new(options: OpenOptions) -> Self {
-        OpenFiles { options, open: Mutex::default(), held: AtomicUsize::new(0) }
+    pub fn new(opening: Opening) -> Self {
+        OpenFiles { opening, open: Mutex::default(), held: AtomicUsize::new(0) }
+    }
+
+    /// The words that files are opened with.
+    pub fn words(&self) -> &OpenWords {
+        &self.opening.words
+    }
+
+    /// The columns of a query: texts are views or not.
+    pub fn columns(&self, schema: Schema) -> SchemaRef {
+        match self.opening.views {
+            true => with_views(&Arc::new(schema)),
+            false => {
+                let plain = |f: &FieldRef| f.as_ref().clone().with_data_type(without_views(f.data_type()));
+                Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()))
+            }
+        }
     }
 
     /// Opens a file: of the format named or, without a name, of whichever its content shows.
@@ -88,12 +121,14 @@ impl OpenFiles {
         schema: &SchemaRef,
     ) -> Result<Arc<OpenTable>> {
         let open = self.open(store, object, format).await?;
-        let own = with_views(&open.table.schema());
-        let differs = |name: &str, wanted: &DataType| own.field_with_name(name).is_ok_and(|f| f.data_type() != wanted);
+        let own = open.table.schema();
+        let differs = |name: &str, wanted: &DataType| {
+            own.field_with_name(name).is_ok_and(|f| without_views(f.data_type()) != without_views(wanted))
+        };
         if !open.is_text || !schema.fields().iter().any(|f| differs(f.name(), f.data_type())) {
             return Ok(open);
         }
-        let has = |f: &&arrow::datatypes::FieldRef| own.field_with_name(f.name()).is_ok();
+        let has = |f: &&FieldRef| own.field_with_name(f.name()).is_ok();
         let types =
             schema.fields().iter().filter(has).map(|f| (f.name().clone(), without_views(f.data_type()))).collect();
         self.open_with(store, object, format, Some(types)).await
@@ -134,7 +169,7 @@ impl OpenFiles {
         format: Option<&'static str>,
         types: Option<Vec<(String, DataType)>>,
     ) -> Result<Arc<OpenTable>> {
-        let options = self.options.clone().with_text_types(types.unwrap_or_default());
+        let options = self.opening.options.clone().with_text_types(types.unwrap_or_default());
         let options = format.into_iter().fold(options, OpenOptions::with_format);
         let file = options.open_object(store.clone(), object).await.map_err(external)?;
         // A file that is no table, such as a bundle, has no columns, and says why when it is asked for rows.

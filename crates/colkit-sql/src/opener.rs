@@ -12,6 +12,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, new_n
 use arrow::compute::{BatchCoalescer, cast};
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
+use colkit::without_views;
 use colkit_core::drive::store::StoreScan;
 use colkit_core::plan::{ReadPlan, batch_of};
 use colkit_core::{Projection, ReadCount, RowFilter, Scan, Scanner, Split};
@@ -59,6 +60,25 @@ impl FileOpener for Opener {
 
 impl Opener {
     async fn start(self, file: &PartitionedFile) -> Result<Reader> {
+        let mut reader = self.reader(file).await?;
+        reader.begin(file.range.as_ref(), file.object_meta.size).await?;
+        Ok(reader)
+    }
+
+    /// The splits of the whole file: all of them, and those that are left of them.
+    pub async fn splits(self, file: &PartitionedFile) -> Result<WholeFile> {
+        let mut reader = self.reader(file).await?;
+        let scan = reader.scan.scanner().plan().scan.clone();
+        let all = reader.open.splits(&scan).await?;
+        let rows = reader.open.table.row_count();
+        let left = match reader.known {
+            Some(_) => reader.plan(0..rows).await?,
+            None => all.clone(),
+        };
+        Ok(WholeFile { rows, starts: all.into_iter().map(|split| split.rows.start).collect(), left })
+    }
+
+    async fn reader(self, file: &PartitionedFile) -> Result<Reader> {
         let open = self.tables.open_as(&self.store, &file.object_meta, self.format, &self.file_schema).await?;
         let table = open.table.schema();
         let output = Arc::new(self.file_schema.project(&self.columns)?);
@@ -75,7 +95,7 @@ impl Opener {
             batch_rows: self.batch_rows,
             memory: open.memory,
             filters,
-            views: true,
+            views: has_views(&self.file_schema),
             ..Scan::default()
         };
         let plan = ReadPlan::new(open.table.as_ref(), &scan).map_err(|e| external(e.file(open.name.clone())))?;
@@ -85,7 +105,7 @@ impl Opener {
         let coalescer = coalescer.then(|| {
             BatchCoalescer::new(output, self.batch_rows).with_biggest_coalesce_batch_size(Some(self.batch_rows / 2))
         });
-        let mut reader = Reader {
+        Ok(Reader {
             scan: StoreScan::new(open.bytes.clone(), scanner),
             open,
             columns,
@@ -95,9 +115,29 @@ impl Opener {
             finished: false,
             counted: Counted::default(),
             metrics: self.metrics,
+        })
+    }
+}
+
+/// What a scan reads of a file.
+pub(crate) struct WholeFile {
+    rows: u64,
+    /// The first rows of all splits.
+    starts: Vec<u64>,
+    /// What is read of them.
+    left: Vec<Split>,
+}
+
+impl WholeFile {
+    /// What the owner of a range reads.
+    pub fn within(&self, range: Option<&FileRange>, size: u64) -> Vec<Split> {
+        let Some(range) = range else { return self.left.clone() };
+        let is_mine = |split: &&Split| {
+            let whole = self.starts.partition_point(|start| *start <= split.rows.start);
+            let start = whole.checked_sub(1).and_then(|at| self.starts.get(at));
+            start.is_some_and(|start| belongs(*start, self.rows, range, size))
         };
-        reader.begin(file.range.as_ref(), file.object_meta.size).await?;
-        Ok(reader)
+        self.left.iter().filter(is_mine).cloned().collect()
     }
 }
 
@@ -302,6 +342,11 @@ impl Reader {
         });
         self.counted = Counted { rows, read };
     }
+}
+
+/// Whether texts are wanted as views.
+fn has_views(schema: &Schema) -> bool {
+    schema.fields().iter().any(|f| without_views(f.data_type()) != *f.data_type())
 }
 
 /// Whether the row lies in the range, rows being spread evenly over the bytes of the file.

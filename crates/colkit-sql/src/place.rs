@@ -1,6 +1,7 @@
 //! Which files a name stands for: a path, a pattern such as `part-*.csv`, a folder, or a URL of any of these.
 
-use crate::error::external;
+use crate::error::{external, plain};
+use crate::parts::PlaceParts;
 use colkit::{Error, Input};
 use colkit_core::drive::object_path;
 use datafusion::catalog::Session;
@@ -65,6 +66,27 @@ impl Place {
             }
         }
         place(Kind::Objects(Box::new(url), pattern))
+    }
+
+    /// The place as another process can be told of it.
+    pub fn parts(&self) -> PlaceParts {
+        match &self.kind {
+            Kind::Local(path) => PlaceParts::Local(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
+            Kind::Objects(url, pattern) => PlaceParts::Objects(url.as_str().to_owned(), pattern.clone()),
+        }
+    }
+
+    /// The place that another process told of.
+    pub fn of_parts(name: String, parts: PlaceParts) -> colkit::Result<Self> {
+        let kind = match parts {
+            PlaceParts::Local(path) => Kind::Local(path),
+            PlaceParts::Objects(url, pattern) => {
+                let location = Url::parse(&url).map_err(|e| DataFusionError::External(Box::new(e)));
+                let location = location.and_then(|url| ListingTableUrl::try_new(url, None)).map_err(|e| plain(&e))?;
+                Kind::Objects(Box::new(location), pattern)
+            }
+        };
+        Ok(Place { name, kind })
     }
 
     /// The name.

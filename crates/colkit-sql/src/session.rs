@@ -8,7 +8,8 @@ use crate::given::{GivenTable, GivenTables};
 use crate::joins::DistinctMatches;
 use crate::json::{self, Arrows};
 use crate::literals::analyzer_rules;
-use crate::open_files::OpenFiles;
+use crate::open_files::{OpenFiles, Opening};
+use crate::parts::OpenWords;
 use crate::result_size::bound;
 use crate::spill::Unnamed;
 use crate::sum::CheckedSum;
@@ -25,7 +26,7 @@ use datafusion::execution::context::SessionState;
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::object_store::ObjectStoreRegistry;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{FunctionRegistry, SessionStateBuilder};
 use datafusion::logical_expr::{AggregateUDF, CreateExternalTable};
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -56,7 +57,14 @@ pub struct SessionOptions {
     spill_folder: Option<PathBuf>,
     stores: Stores,
     open_with: Option<OpenWith>,
+    /// The words that stand for `open_options`.
+    words: OpenWords,
+    plain_texts: bool,
+    adapt: Option<Adapt>,
 }
+
+/// Changes how a session is built.
+pub type Adapt = Arc<dyn Fn(SessionStateBuilder) -> SessionStateBuilder + Send + Sync>;
 
 impl SessionOptions {
     /// No limit on memory, the system's folder for temporary files, stores by the environment.
@@ -94,9 +102,52 @@ impl SessionOptions {
         self
     }
 
+    /// The words that another process would understand the open options by.
+    pub fn with_words(mut self, words: OpenWords) -> Self {
+        self.words = words;
+        self
+    }
+
+    /// Columns of text as offsets and bytes, which are quicker to send elsewhere than views.
+    pub fn with_plain_texts(mut self) -> Self {
+        self.plain_texts = true;
+        self
+    }
+
+    /// Has the session built otherwise: with another planner, for example.
+    pub fn with_adaptation(mut self, adapt: Adapt) -> Self {
+        self.adapt = Some(adapt);
+        self
+    }
+
+    /// The functions and rules of such a session, with this configuration and these stores, for queries that others planned.
+    pub fn state(&self, config: SessionConfig, runtime: Arc<RuntimeEnv>) -> Result<SessionState> {
+        let context = self.complete(self.built(config, runtime)?)?;
+        Ok(context.state())
+    }
+
+    /// Where such a session finds stores, and where it spills to.
+    pub fn runtime(&self) -> Result<Arc<RuntimeEnv>> {
+        let registry = Arc::new(ByUrl(self.stores.clone()));
+        let spill = Arc::new(Unnamed { folder: self.spill_folder.clone() });
+        let runtime = RuntimeEnvBuilder::new()
+            .with_object_store_registry(registry)
+            .with_disk_manager_builder(DiskManagerBuilder::default().with_temp_file_factory(spill));
+        match self.memory {
+            None => runtime.build_arc(),
+            // Each sort and join gets its share: one that comes first must not leave the next one without any.
+            Some(memory) => {
+                let pool = FairSpillPool::new(usize::try_from(memory).unwrap_or(usize::MAX));
+                runtime.with_memory_pool(Arc::new(pool)).build_arc()
+            }
+        }
+    }
+
     /// Starts a session.
     pub fn start(&self) -> Result<SessionContext> {
-        let context = add_colkit(self.plain()?, self.open_options.clone(), self.open_with.clone());
+        let (options, words) = (self.open_options.clone(), self.words.clone());
+        let opening = Opening { options, words, views: !self.plain_texts };
+        let context = add_colkit(self.plain()?, opening, self.open_with.clone());
         self.complete(context)
     }
 
@@ -128,22 +179,22 @@ impl SessionOptions {
             config.options_mut().optimizer.hash_join_single_partition_threshold = memory / 16;
             config.options_mut().optimizer.hash_join_single_partition_threshold_rows = 10_000;
         }
-        let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(ByUrl(self.stores.clone())));
-        if let Some(memory) = self.memory {
-            // Each sort and join gets its share: one that comes first must not leave the next one without any.
-            let pool = FairSpillPool::new(usize::try_from(memory).unwrap_or(usize::MAX));
-            runtime = runtime.with_memory_pool(Arc::new(pool));
-        }
-        let spill = Arc::new(Unnamed { folder: self.spill_folder.clone() });
-        runtime = runtime.with_disk_manager_builder(DiskManagerBuilder::default().with_temp_file_factory(spill));
-        let state = SessionStateBuilder::new()
+        self.built(config, self.runtime()?)
+    }
+
+    /// A session with our rules and functions.
+    fn built(&self, config: SessionConfig, runtime: Arc<RuntimeEnv>) -> Result<SessionContext> {
+        let builder = SessionStateBuilder::new()
             .with_config(config)
-            .with_runtime_env(runtime.build_arc()?)
+            .with_runtime_env(runtime)
             .with_default_features()
             .with_analyzer_rules(analyzer_rules())
-            .with_optimizer_rule(Arc::new(DistinctMatches))
-            .build();
-        let context = SessionContext::new_with_state(state);
+            .with_optimizer_rule(Arc::new(DistinctMatches));
+        let builder = match &self.adapt {
+            Some(adapt) => adapt(builder),
+            None => builder,
+        };
+        let context = SessionContext::new_with_state(builder.build());
         context.register_udaf(AggregateUDF::from(CheckedSum::new()));
         for function in json::functions() {
             context.register_udf(function);
@@ -195,14 +246,14 @@ pub trait ColkitSession: Sized {
 
 impl ColkitSession for SessionContext {
     fn with_colkit_options(self, options: OpenOptions) -> Self {
-        add_colkit(self, options, None)
+        add_colkit(self, options.into(), None)
     }
 }
 
-fn add_colkit(context: SessionContext, options: OpenOptions, open_with: Option<OpenWith>) -> SessionContext {
-    let native = options.registry().native_formats();
-    let calls = Arc::new(TableCalls::new(options.clone(), open_with));
-    let by_content = ColkitFormat::new(Arc::new(OpenFiles::new(options)), None);
+fn add_colkit(context: SessionContext, opening: Opening, open_with: Option<OpenWith>) -> SessionContext {
+    let native = opening.options.registry().native_formats();
+    let calls = Arc::new(TableCalls::new(opening.clone(), open_with));
+    let by_content = ColkitFormat::new(Arc::new(OpenFiles::new(opening)), None);
     {
         let state = context.state_ref();
         let mut state = state.write();
@@ -253,8 +304,8 @@ impl UrlTableFactory for Names {
         let state = self.session.get().and_then(|session| session());
         let state = state.ok_or_else(|| plan_datafusion_err!("the session has ended"))?;
         let table = match call {
-            Some(Call { path, options, filename }) => {
-                let format = ColkitFormat::new(Arc::new(OpenFiles::new(options)), None);
+            Some(Call { path, opening, filename }) => {
+                let format = ColkitFormat::new(Arc::new(OpenFiles::new(opening)), None);
                 ColkitTable::open(&path, format, filename, &state).await?
             }
             None => ColkitTable::open(name, self.format.clone(), false, &state).await?,

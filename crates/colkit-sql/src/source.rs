@@ -3,6 +3,7 @@
 use crate::metrics::ReadMetrics;
 use crate::open_files::OpenFiles;
 use crate::opener::Opener;
+use crate::parts::OpenWords;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::listing::PartitionedFile;
@@ -54,6 +55,32 @@ impl ColkitSource {
         }
     }
 
+    /// The same, of rows that satisfy `filter`.
+    pub(crate) fn with_filter(self, filter: Option<Arc<dyn PhysicalExpr>>) -> Self {
+        ColkitSource { filter, ..self }
+    }
+
+    /// The words that its files are opened with.
+    pub fn words(&self) -> OpenWords {
+        let words = self.tables.words();
+        OpenWords { format: words.format.clone().or(self.format.map(str::to_owned)), ..words.clone() }
+    }
+
+    /// Opens the files of a partition.
+    pub(crate) fn opener(&self, store: Arc<dyn ObjectStore>, partition: usize) -> Opener {
+        Opener {
+            tables: self.tables.clone(),
+            store,
+            format: self.format,
+            file_schema: self.schema.file_schema().clone(),
+            columns: self.projection.file_indices.clone(),
+            filter: self.filter.clone(),
+            hints: self.hints.clone(),
+            batch_rows: self.batch_rows,
+            metrics: ReadMetrics::new(&self.metrics, partition),
+        }
+    }
+
     /// The format, if it was named rather than left to be recognised.
     pub fn format(&self) -> Option<&'static str> {
         self.format
@@ -67,17 +94,7 @@ impl FileSource for ColkitSource {
         _: &FileScanConfig,
         partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
-        let opener = Arc::new(Opener {
-            tables: self.tables.clone(),
-            store,
-            format: self.format,
-            file_schema: self.schema.file_schema().clone(),
-            columns: self.projection.file_indices.clone(),
-            filter: self.filter.clone(),
-            hints: self.hints.clone(),
-            batch_rows: self.batch_rows,
-            metrics: ReadMetrics::new(&self.metrics, partition),
-        });
+        let opener = Arc::new(self.opener(store, partition));
         ProjectionOpener::try_new(self.projection.clone(), opener, self.schema.file_schema())
     }
 

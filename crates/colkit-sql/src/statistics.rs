@@ -2,15 +2,14 @@
 
 use crate::open_files::OpenTable;
 use arrow::datatypes::{DataType, Schema, TimeUnit};
-use colkit::Value;
-use colkit_core::with_views;
+use colkit::{Value, without_views};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 
 /// The statistics of an open file, for the columns of `schema`. They answer `COUNT(*)`, `MIN` and `MAX` where the file knows
 /// them exactly, so nothing here is called exact that is not.
 pub(crate) fn of(open: &OpenTable, size: u64, schema: &Schema) -> Statistics {
-    let own = with_views(&open.table.schema());
+    let own = open.table.schema();
     let known = open.table.statistics();
     let size = open.table.bytes().unwrap_or(size);
     let rows = usize::try_from(open.table.row_count()).unwrap_or(usize::MAX);
@@ -24,7 +23,7 @@ pub(crate) fn of(open: &OpenTable, size: u64, schema: &Schema) -> Statistics {
         if let Some(nulls) = known.null_count.and_then(|n| usize::try_from(n).ok()) {
             column.null_count = Precision::Exact(nulls);
         }
-        if stored.data_type() != field.data_type() {
+        if without_views(stored.data_type()) != without_views(field.data_type()) {
             return column;
         }
         // Floats may be NaN, which no bound speaks of.

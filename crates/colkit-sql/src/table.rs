@@ -9,6 +9,7 @@ use datafusion::catalog::{ScanArgs, ScanResult, Session, TableProvider};
 use datafusion::common::{Constraints, Statistics};
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::ListingTable;
+use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::Result;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
@@ -32,7 +33,16 @@ impl ColkitTable {
 
     /// Where its files are, unless it was made by `CREATE EXTERNAL TABLE`.
     pub(crate) fn place(&self) -> Option<&Place> {
-        Some(self.files.downcast_ref::<FilesTable>()?.place())
+        Some(self.files_table()?.place())
+    }
+
+    pub(crate) fn of_parts(place: Place, format: ColkitFormat, schema: TableSchema, name: String) -> Self {
+        Self::new(Arc::new(FilesTable::new(place, format, schema)), name)
+    }
+
+    /// The table of its files, unless it was made by `CREATE EXTERNAL TABLE`.
+    pub(crate) fn files_table(&self) -> Option<&FilesTable> {
+        self.files.downcast_ref()
     }
 
     /// The listing of its files, if it was.

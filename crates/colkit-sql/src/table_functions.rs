@@ -4,6 +4,8 @@
 
 use crate::dialect::text_of;
 use crate::error::external;
+use crate::open_files::Opening;
+use crate::parts::OpenWords;
 use colkit::{Error, OpenOptions, TextOptions};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::sql::parser::{CopyToSource, Statement};
@@ -23,7 +25,7 @@ pub type OpenWith = Arc<dyn Fn(&QueryOptions) -> colkit::Result<OpenOptions> + S
 
 /// The calls of a session.
 pub(crate) struct TableCalls {
-    options: OpenOptions,
+    opening: Opening,
     open_with: Option<OpenWith>,
     known: Mutex<HashMap<String, Call>>,
 }
@@ -32,14 +34,14 @@ pub(crate) struct TableCalls {
 #[derive(Clone)]
 pub(crate) struct Call {
     pub path: String,
-    pub options: OpenOptions,
+    pub opening: Opening,
     /// Whether there is a column with the name of the file that a row is from.
     pub filename: bool,
 }
 
 impl TableCalls {
-    pub fn new(options: OpenOptions, open_with: Option<OpenWith>) -> Self {
-        TableCalls { options, open_with, known: Mutex::default() }
+    pub fn new(opening: Opening, open_with: Option<OpenWith>) -> Self {
+        TableCalls { opening, open_with, known: Mutex::default() }
     }
 
     /// What a name stands for, if it is the text of a call.
@@ -70,7 +72,7 @@ impl TableCalls {
         let name = function.strip_prefix("read_").unwrap_or(&function);
         let name = name.strip_suffix("_auto").unwrap_or(name);
         let name = if name == "json" { "ndjson" } else { name };
-        let formats = self.options.registry().formats(&TextOptions::default());
+        let formats = self.opening.options.registry().formats(&TextOptions::default());
         formats.into_iter().map(|f| f.name()).find(|known| known.replace('-', "_") == name)
     }
 
@@ -96,14 +98,19 @@ impl TableCalls {
             None => false,
         };
         let open = match (&self.open_with, options.first()) {
-            (_, None) => self.options.clone(),
+            (_, None) => self.opening.options.clone(),
             (Some(open_with), _) => open_with(&options)?,
             (None, Some((name, _))) => {
                 let what = format!("{format}(...) has no option {name}: the session knows none");
                 return Err(Error::request("no_such_option", what));
             }
         };
-        Ok(Call { path, options: open.with_format(format), filename })
+        let mut words = OpenWords { format: Some(format.to_owned()), options };
+        if words.options.is_empty() {
+            words.options.clone_from(&self.opening.words.options);
+        }
+        let opening = Opening { options: open.with_format(format), words, views: self.opening.views };
+        Ok(Call { path, opening, filename })
     }
 }
 

@@ -16,8 +16,9 @@ use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use arrow::record_batch::RecordBatch;
 use colkit::{FileSink, Nulls, Registry, TextOptions, Types, WriteOptions};
-use colkit_sql::{ColkitSession, TableRead, explain};
-use datafusion::physical_plan::collect;
+use colkit_sql::{ColkitSession, TableRead, explain, planned_splits};
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::path::Path;
 use std::sync::Arc;
@@ -100,6 +101,38 @@ async fn every_row_is_read_once_however_files_are_cut() {
             let expected: Vec<i64> = (31_000..32_000).filter(|i| jump(*i) < 5000.0).collect();
             assert_eq!(numbers(&some, 0), expected, "{format} by {partitions}");
         }
+    }
+}
+
+/// The scan at the bottom of a plan.
+fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    plan.children().first().map_or_else(|| plan.clone(), |child| scan_of(child))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_will_be_read_is_known_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.lance");
+    write(&table(), &path, "lance");
+    for (partitions, condition, rows) in
+        [(1, "true", 0..60_000), (4, "true", 0..60_000), (3, "id >= 59000", 59_000..60_000)]
+    {
+        let session = session(partitions);
+        let frame =
+            session.sql(&format!("SELECT id, jumps FROM '{}' WHERE {condition}", path.display())).await.unwrap();
+        let plan = scan_of(&frame.create_physical_plan().await.unwrap());
+        let planned = planned_splits(&plan, &session.runtime_env()).await.unwrap().unwrap();
+        assert_eq!(planned.len(), partitions);
+        let splits: Vec<_> = planned.iter().flatten().flat_map(|file| &file.splits).collect();
+        // One after another, each row once, and all that are wanted.
+        assert!(splits.windows(2).all(|pair| pair[0].rows.end <= pair[1].rows.start));
+        assert!(splits[0].rows.start <= rows.start && splits.last().unwrap().rows.end == rows.end);
+        let counted: u64 = splits.iter().map(|split| split.rows.end - split.rows.start).sum();
+        assert!(counted >= rows.end - rows.start);
+        assert!(condition == "true" && counted == rows.end || condition != "true" && counted < 20_000, "{counted}");
+        assert!(splits.iter().all(|split| !split.ranges.is_empty()));
+        let other: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(plan.schema()));
+        assert!(planned_splits(&other, &session.runtime_env()).await.unwrap().is_none());
     }
 }
 

@@ -19,6 +19,7 @@ use s3s_fs::FileSystem;
 use std::io::Result;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Runtime;
 use tower_http::services::ServeDir;
@@ -59,11 +60,21 @@ impl Server {
 
     /// An S3-compatible server of the folders in `folder`, each a bucket.
     pub fn s3(folder: &Path) -> Result<Self> {
+        Self::start(Self::store(folder)?)
+    }
+
+    /// The same, but that every so many requests it says that it is busy.
+    pub fn failing_s3(folder: &Path, every: u64) -> Result<Self> {
+        let asked = Arc::new(AtomicU64::new(0));
+        Self::start(Self::store(folder)?.layer(from_fn_with_state((asked, every.max(1)), busy)))
+    }
+
+    fn store(folder: &Path) -> Result<Router> {
         let files = FileSystem::new(folder).map_err(|e| std::io::Error::other(format!("{e:?}")))?;
         let mut service = S3ServiceBuilder::new(files);
         service.set_auth(SimpleAuth::from_single(CREDENTIALS.0, CREDENTIALS.1));
         let store = Store { folder: folder.to_path_buf(), service: service.build(), one_by_one: Arc::default() };
-        Self::start(Router::new().fallback(s3).with_state(store))
+        Ok(Router::new().fallback(s3).with_state(store))
     }
 
     fn start(router: Router) -> Result<Self> {
@@ -126,6 +137,13 @@ async fn s3(State(store): State<Store>, request: Request) -> Response {
     match store.service.call(request.map(s3s::Body::http_body_unsync)).await {
         Ok(response) => response.map(Body::new),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error:?}")).into_response(),
+    }
+}
+
+async fn busy(State((asked, every)): State<(Arc<AtomicU64>, u64)>, request: Request, next: Next) -> Response {
+    match asked.fetch_add(1, Ordering::Relaxed) % every == every - 1 {
+        true => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        false => next.run(request).await,
     }
 }
 

@@ -10,6 +10,9 @@ use std::path::PathBuf;
 /// `convert`.
 #[derive(Args, Debug)]
 pub struct ConvertArgs {
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub given: super::GivenArgs,
     /// Input files, quoted patterns ('part-*.csv') or folders
     #[arg(required = true, num_args = 1.., value_name = "IN")]
     pub inputs: Vec<PathBuf>,
@@ -44,6 +47,14 @@ pub struct ConvertArgs {
     /// Write files of at most this many rows: OUT-00000.ext, OUT-00001.ext, ...; a {} in OUT is replaced by the number
     #[arg(long, value_name = "ROWS")]
     pub split_rows: Option<std::num::NonZeroU64>,
+    /// Convert each input to a file of its own on a cluster: the address of its scheduler; a {} in OUT stands for the name
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "df://HOST:PORT", conflicts_with_all = ["split_rows", "filename"])]
+    pub cluster: Option<String>,
+    /// Folder with ca.pem, cert.pem and key.pem, for a cluster that asks for certificates
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DIR", requires = "cluster")]
+    pub cluster_tls: Option<PathBuf>,
     #[command(flatten)]
     pub lance: LanceArgs,
     #[command(flatten)]

@@ -12,6 +12,7 @@ Examples:
   colkit sql --table t=s3://bucket/trades.lance \"SELECT max(price) FROM t WHERE sym = 'BTC'\"
   zcat trades.csv.gz | colkit sql \"SELECT * FROM '-' LIMIT 5\"
   colkit sql -f report.sql --as ndjson
+  colkit sql --cluster df://scheduler:50050 \"SELECT count(*) FROM 's3://bucket/trips/'\"
   colkit sql
 
 A table is a name in single quotes: a file of any format, a glob pattern, a directory, a URL, or -
@@ -19,8 +20,11 @@ for stdin. Double quotes are for column names. The dialect is that of Apache Dat
 query, an interactive shell starts on a terminal; otherwise statements are read from stdin.";
 
 /// `sql`.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Clone)]
 pub struct SqlArgs {
+    #[cfg(feature = "sql")]
+    #[command(flatten)]
+    pub given: super::GivenArgs,
     /// One or more SQL statements, separated by semicolons
     #[arg(value_name = "QUERY")]
     pub query: Option<String>,
@@ -30,6 +34,14 @@ pub struct SqlArgs {
     /// Register a file, glob pattern, directory or URL as a table; may be repeated
     #[arg(long = "table", value_name = "NAME=PATH")]
     pub tables: Vec<String>,
+    /// Run the queries on a cluster: the address of its scheduler
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "df://HOST:PORT", conflicts_with = "moved")]
+    pub cluster: Option<String>,
+    /// Folder with ca.pem, cert.pem and key.pem, for a cluster that asks for certificates
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DIR", requires = "cluster")]
+    pub cluster_tls: Option<PathBuf>,
     /// Directory for data that does not fit into --memory [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     pub spill_dir: Option<PathBuf>,

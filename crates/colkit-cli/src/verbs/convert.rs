@@ -21,6 +21,10 @@ use std::time::Instant;
 
 pub fn run(args: &ConvertArgs, io: &mut Io) -> Result<Outcome> {
     let began = Instant::now();
+    #[cfg(feature = "cluster")]
+    if let Some(cluster) = &args.cluster {
+        return super::cluster::convert::run(args, cluster, io);
+    }
     if let Some(dataset) = super::convert_dataset::options(args)? {
         return super::convert_dataset::run(args, &dataset, io);
     }

@@ -3,6 +3,8 @@
 mod bundle;
 pub mod cat;
 pub mod cleanup;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod compact;
 pub mod completions;
 pub mod convert;

@@ -1,9 +1,10 @@
 //! Runs a query and writes its rows: to a file, a terminal or a pager.
 
 use super::SqlSession;
-use super::explanation::cost;
+use super::explanation::{JobReport, cost, report_cost};
 use super::interrupt::Interrupts;
 use super::pager::Pager;
+use super::session::RunsElsewhere;
 use super::spool::Spool;
 use crate::Io;
 use crate::args::SqlArgs;
@@ -22,6 +23,7 @@ use colkit_sql::{explain, files_of, plain};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::runtime::Handle;
 
 impl SqlSession {
     /// The files that the query reads, which must not be written to.
@@ -42,6 +44,22 @@ impl SqlSession {
         })
     }
 
+    /// What became of a query on a cluster.
+    pub fn report(&self, plan: &Arc<dyn ExecutionPlan>) -> Result<Option<JobReport>> {
+        report_of(plan, self.cluster.as_ref(), &self.runtime.handle())
+    }
+
+    /// Tells a cluster that nobody waits for a query any more.
+    #[cfg(feature = "cluster")]
+    fn give_up(&self, plan: &Arc<dyn ExecutionPlan>) {
+        if let Some((cluster, job)) = self.cluster.as_ref().zip(colkit_cluster::job_of(plan)) {
+            let _ = self.runtime.block_on(cluster.cancel(&job));
+        }
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    fn give_up(&self, _: &Arc<dyn ExecutionPlan>) {}
+
     /// Runs a query and writes its rows. Returns the executed plan and the number of rows.
     pub fn write(
         &mut self,
@@ -54,8 +72,11 @@ impl SqlSession {
         let (plan, mut rows) = self.started(frame)?;
         let schema = plain_schema(&rows.schema());
         let cost = {
-            let plan = plan.clone();
-            move || cost(&explain(&plan))
+            let (plan, cluster, runtime) = (plan.clone(), self.cluster.clone(), self.runtime.handle());
+            move || match report_of(&plan, cluster.as_ref(), &runtime) {
+                Ok(Some(report)) => report_cost(&report),
+                _ => cost(&explain(&plan)),
+            }
         };
         if schema.fields().is_empty() {
             while self.next(&mut rows)?.is_some() {}
@@ -101,7 +122,7 @@ impl SqlSession {
         let mut progress = Some(watch(plan, io));
         let scrolls = !printing.is_to_file() && io.stdout.width.is_some();
         let mut given = 0;
-        while let Some(batch) = self.next(&mut rows)? {
+        while let Some(batch) = self.next(&mut rows).inspect_err(|_| self.give_up(plan))? {
             // No progress while rows scroll by.
             progress = progress.filter(|_| !scrolls);
             let batch = plain_batch(&batch, schema)?;
@@ -123,6 +144,23 @@ impl SqlSession {
         }
         Ok(given)
     }
+}
+
+#[cfg(feature = "cluster")]
+fn report_of(
+    plan: &Arc<dyn ExecutionPlan>,
+    cluster: Option<&RunsElsewhere>,
+    runtime: &Handle,
+) -> Result<Option<JobReport>> {
+    match cluster.zip(colkit_cluster::job_of(plan)) {
+        Some((cluster, job)) => runtime.block_on(cluster.report(&job)).map(Some),
+        None => Ok(None),
+    }
+}
+
+#[cfg(not(feature = "cluster"))]
+fn report_of(_: &Arc<dyn ExecutionPlan>, _: Option<&RunsElsewhere>, _: &Handle) -> Result<Option<JobReport>> {
+    Ok(None)
 }
 
 /// Shows how much of what the query plans to read has been read.

@@ -33,6 +33,56 @@ pub fn cost(reads: &[TableRead]) -> Vec<(&'static str, serde_json::Value)> {
     ]
 }
 
+#[cfg(feature = "cluster")]
+pub use colkit_cluster::JobReport;
+
+/// There is no cluster.
+#[cfg(not(feature = "cluster"))]
+pub enum JobReport {}
+
+/// What a query on a cluster read, as JSON.
+#[cfg(feature = "cluster")]
+pub fn report_cost(report: &JobReport) -> Vec<(&'static str, serde_json::Value)> {
+    let mut all = cost(&report.tables);
+    all.push(("cluster", json!({ "job": report.job, "stages": report.stages, "executors": report.executors })));
+    all
+}
+
+#[cfg(not(feature = "cluster"))]
+pub fn report_cost(report: &JobReport) -> Vec<(&'static str, serde_json::Value)> {
+    match *report {}
+}
+
+/// Prints what a query on a cluster read, and who did it.
+#[cfg(feature = "cluster")]
+pub fn print_report(report: &JobReport, stores: &[(String, StoreCount)], io: &mut Io) -> Result<()> {
+    print_explanation(&report.tables, stores, io)?;
+    for stage in &report.stages {
+        let retried = if stage.retried > 0 { format!(", {} retried", stage.retried) } else { String::new() };
+        let again = if stage.attempts > 1 { format!(", begun {} times", stage.attempts) } else { String::new() };
+        writeln!(
+            io.stderr,
+            "stage {}: {}, {} for {}, {} ms{retried}{again}",
+            stage.stage,
+            stage.what,
+            plural(stage.tasks as u64, "task"),
+            plural(stage.partitions as u64, "partition"),
+            count(stage.milliseconds),
+        )?;
+    }
+    for executor in &report.executors {
+        let name = executor.address.as_deref().unwrap_or(&executor.id);
+        let (tasks, requests) = (plural(executor.tasks as u64, "task"), plural(executor.requests, "request"));
+        writeln!(io.stderr, "{name}: {tasks}, {} in {requests}", plural(executor.bytes_read, "byte"))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "cluster"))]
+pub fn print_report(report: &JobReport, _: &[(String, StoreCount)], _: &mut Io) -> Result<()> {
+    match *report {}
+}
+
 fn document(read: &TableRead) -> serde_json::Value {
     json!({
         "table": read.table,

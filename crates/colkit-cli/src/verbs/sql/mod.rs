@@ -14,8 +14,12 @@ mod spool;
 
 #[cfg(feature = "view")]
 pub use answer::{plain_batch, plain_schema};
+#[cfg(feature = "cluster")]
+pub use options::{flags, open_with, parsed};
 #[cfg(feature = "view")]
-pub use session::{QueryRuntime, places, query_memory};
+pub use session::places;
+#[cfg(any(feature = "cluster", feature = "view"))]
+pub use session::{QueryRuntime, query_memory};
 
 use crate::args::SqlArgs;
 use crate::human::plural;
@@ -29,7 +33,7 @@ use colkit_sql::datafusion::prelude::DataFrame;
 use colkit_sql::datafusion::sql::parser::Statement;
 use colkit_sql::{Copy, Planned, STACK_BYTES, explain, plain, statements};
 use copy::check_no_copy;
-use explanation::{print_explanation, requests_since};
+use explanation::{print_explanation, print_report, requests_since};
 use futures::StreamExt;
 use session::{SqlSession, file_name};
 use std::collections::VecDeque;
@@ -62,6 +66,10 @@ fn run_on_this_thread(args: &SqlArgs, io: &mut Io) -> Result<Outcome> {
             text
         }
     };
+    // Whoever runs a query elsewhere has to be told that it ends.
+    if session.cluster.is_some() {
+        session.interrupts = interrupt::Interrupts::of_statement();
+    }
     session.execute(&text, args, io)?;
     Ok(Outcome::Success)
 }
@@ -149,7 +157,11 @@ impl SqlSession {
         };
         let (plan, given) = self.write(frame, printing, args, io)?;
         if args.print.explain {
-            print_explanation(&explain(&plan), &requests_since(&self.counted, &self.stores.counts()), io)?;
+            let stores = requests_since(&self.counted, &self.stores.counts());
+            match self.report(&plan)? {
+                Some(report) => print_report(&report, &stores, io)?,
+                None => print_explanation(&explain(&plan), &stores, io)?,
+            }
         }
         self.counted = self.stores.counts();
         if let Some(out) = &args.print.out
@@ -167,9 +179,18 @@ impl SqlSession {
             tokio::select! {
                 biased;
                 () = self.interrupts.pressed() => Err(Error::io("interrupted", "the query was stopped")),
-                done = work => done.map_err(|e| plain(&e)),
+                done = work => done.map_err(|e| self.plain(&e)),
             }
         })
+    }
+
+    /// What went wrong, here or on the cluster.
+    fn plain(&self, error: &colkit_sql::datafusion::error::DataFusionError) -> Error {
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.cluster {
+            return cluster.plain(error);
+        }
+        plain(error)
     }
 
     /// The next rows.

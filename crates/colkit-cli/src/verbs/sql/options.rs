@@ -4,9 +4,13 @@ use crate::args::ReadingArgs;
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
 use colkit::{Error, OpenOptions, Result};
 
-/// The arguments that options of a query stand for. `not_here` are arguments that cannot be options.
-pub fn parsed<T: Args + FromArgMatches>(what: &str, options: &[(String, String)], not_here: &[&str]) -> Result<T> {
-    let command = T::augment_args(Command::new("options").no_binary_name(true).disable_help_flag(true));
+fn command<T: Args>() -> Command {
+    T::augment_args(Command::new("options").no_binary_name(true).disable_help_flag(true))
+}
+
+/// The words that options of a query stand for. `not_here` are arguments that cannot be options.
+pub fn flags<T: Args>(what: &str, options: &[(String, String)], not_here: &[&str]) -> Result<Vec<String>> {
+    let command = command::<T>();
     let is_known = |arg: &&Arg| arg.get_long().is_some_and(|name| !not_here.iter().any(|n| name.starts_with(n)));
     let mut arguments = Vec::new();
     for (name, value) in options {
@@ -30,7 +34,13 @@ pub fn parsed<T: Args + FromArgMatches>(what: &str, options: &[(String, String)]
             _ => arguments.push(format!("--{name}={}", yes_or_no(arg, value))),
         }
     }
-    let matches = command.try_get_matches_from(arguments).and_then(|mut matches| T::from_arg_matches_mut(&mut matches));
+    Ok(arguments)
+}
+
+/// The arguments that options of a query stand for.
+pub fn parsed<T: Args + FromArgMatches>(what: &str, options: &[(String, String)], not_here: &[&str]) -> Result<T> {
+    let arguments = flags::<T>(what, options, not_here)?;
+    let matches = command::<T>().try_get_matches_from(arguments).and_then(|mut m| T::from_arg_matches_mut(&mut m));
     matches.map_err(|e| {
         let message = e.render().to_string();
         let first = message.lines().next().unwrap_or_default().trim_start_matches("error: ");

@@ -10,7 +10,7 @@ use colkit::arrow::datatypes::SchemaRef;
 use colkit::store::{StoreCount, Stores};
 use colkit::{Error, Result};
 use colkit_sql::datafusion::prelude::SessionContext;
-use colkit_sql::{STACK_BYTES, SessionOptions, plain};
+use colkit_sql::{OpenWords, STACK_BYTES, SessionOptions, plain};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::{Handle, Runtime};
@@ -19,6 +19,8 @@ use tokio::runtime::{Handle, Runtime};
 pub struct SqlSession {
     // Declared before the runtime, so that it is dropped first.
     pub context: SessionContext,
+    /// Who runs the queries, if this process does not.
+    pub cluster: Option<RunsElsewhere>,
     pub stores: Stores,
     /// Request counts of the stores after the last statement.
     pub counted: Vec<(String, StoreCount)>,
@@ -52,6 +54,11 @@ impl QueryRuntime {
         self.handle.block_on(work)
     }
 
+    /// The runtime, for those who outlive it.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
     /// Lets something run.
     #[cfg(feature = "view")]
     pub fn spawn<T: Send + 'static>(
@@ -68,6 +75,29 @@ impl Drop for QueryRuntime {
             runtime.shutdown_background();
         }
     }
+}
+
+#[cfg(feature = "cluster")]
+pub type RunsElsewhere = colkit_cluster::Cluster;
+
+#[cfg(not(feature = "cluster"))]
+pub type RunsElsewhere = std::convert::Infallible;
+
+/// Has queries run on the cluster that was named.
+#[cfg(feature = "cluster")]
+fn on_cluster(args: &SqlArgs, runtime: &QueryRuntime, options: &mut SessionOptions) -> Result<Option<RunsElsewhere>> {
+    let Some(address) = &args.cluster else { return Ok(None) };
+    let tls = crate::verbs::cluster::tls(args.cluster_tls.as_deref())?;
+    let cluster = runtime.block_on(colkit_cluster::Cluster::connect(address, tls.as_ref()))?;
+    cluster.check_executors()?;
+    let process = crate::verbs::cluster::process(args.reading.clone()).with_tls(tls);
+    *options = cluster.session(std::mem::take(options), &process);
+    Ok(Some(cluster))
+}
+
+#[cfg(not(feature = "cluster"))]
+fn on_cluster(_: &SqlArgs, _: &QueryRuntime, _: &mut SessionOptions) -> Result<Option<RunsElsewhere>> {
+    Ok(None)
 }
 
 /// Fails now rather than later if nothing can be written to `--spill-dir`.
@@ -95,9 +125,13 @@ impl SqlSession {
             check_spill_folder(folder)?;
             options = options.with_spill_folder(folder);
         }
+        let words = OpenWords { format: args.reading.from.clone(), options: args.given.reading() };
+        options = options.with_words(words);
+        let cluster = on_cluster(args, &runtime, &mut options)?;
         let context = options.start().map_err(|e| plain(&e))?;
         let mut session = SqlSession {
             context,
+            cluster,
             stores,
             counted: Vec::new(),
             spooled: None,
@@ -134,6 +168,13 @@ impl SqlSession {
 
     /// Copies stdin to a file, because queries read a table at several positions at once.
     pub fn standard_input(&mut self, io: &mut Io) -> Result<String> {
+        if self.cluster.is_some() {
+            return Err(Error::unsupported(
+                "not_on_cluster",
+                "a cluster cannot read the standard input of this process",
+            )
+            .hint("write it to a store that the executors can read"));
+        }
         let spool = match &self.spooled {
             Some(spool) => spool,
             None => self.spooled.insert(Spool::of(&mut io.stdin)?),

@@ -109,18 +109,7 @@ impl Settings {
         let began = Instant::now();
         let mut print = args.print.clone();
         print.explain = self.explain;
-        let args = SqlArgs {
-            places: args.places.clone(),
-            query: None,
-            file: None,
-            tables: Vec::new(),
-            force: args.force,
-            no_pager: args.no_pager,
-            spill_dir: None,
-            print,
-            script: args.script.clone(),
-            reading: args.reading.clone(),
-        };
+        let args = SqlArgs { print, query: None, file: None, tables: Vec::new(), ..args.clone() };
         session.interrupts = Interrupts::of_statement();
         let done = session.execute(text, &args, io);
         session.interrupts = Interrupts::none();
