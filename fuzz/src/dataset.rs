@@ -75,8 +75,10 @@ fn versions_after(base: &Base) -> Result<()> {
     for change in changes {
         let transaction = change.transaction(Some(base), &start)?;
         let next = change.next(Some(base), &transaction, base.version(), by)?;
-        let next = Base::parse(&next.manifest, &limits());
-        assert!(next.is_ok_and(|next| next.version() == base.version() + 1), "a version that was made is read");
+        match Base::parse(&next.manifest, &limits()) {
+            Ok(next) => assert_eq!(next.version(), base.version() + 1),
+            Err(error) => panic!("a version that was made cannot be read: {error}"),
+        }
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use bytes::Bytes;
 use colkit_core::{Error, Limits, Result};
 use prost::Message;
+use prost::encoding::WireType;
 
 /// A version that the next one is made of.
 pub struct Base {
@@ -82,7 +83,13 @@ impl Base {
         let stated = std::mem::take(&mut message.fragments).into_iter();
         let stated = stated.map(|bytes| Ok(StatedFragment { message: manifest::fragment(&bytes)?, bytes }));
         let fragments = stated.collect::<Result<Vec<_>>>()?;
-        let kept = split(&bytes)?.into_iter().filter(|field| !WRITTEN_ANEW.contains(&field.number)).collect();
+        let kept = split(&bytes)?.into_iter().filter(|field| !WRITTEN_ANEW.contains(&field.number));
+        let kept: Vec<RawField> = kept.collect();
+        // prost takes whatever has the number of a map for an entry of it, and what follows for what is in it. In the next version
+        // something else follows.
+        if kept.iter().any(|field| field.number == number::SCHEMA_METADATA && field.kind != WireType::LengthDelimited) {
+            return Err(Error::corrupt("bad_metadata", "metadata of the schema that is no message").part("manifest"));
+        }
         let section = |at: Option<u64>| -> Result<Option<Bytes>> {
             let Some(at) = at else { return Ok(None) };
             let start = usize::try_from(at).ok().and_then(|at| at.checked_add(4)).filter(|start| *start <= file.len());
@@ -252,4 +259,29 @@ fn cannot_write(version: &str) -> Error {
     Error::unsupported("unknown_version", format!("data files of version {version} cannot be written"))
         .part("manifest")
         .hint("2.0, 2.1 and 2.2 can be")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::put_number;
+    use super::*;
+    use crate::container::MAGIC;
+
+    fn file(message: &[u8]) -> Bytes {
+        let length = u32::try_from(message.len()).unwrap().to_le_bytes();
+        [&length, message, &[0; 8], &[0, 0, 2, 0], MAGIC].concat().into()
+    }
+
+    #[test]
+    fn metadata_that_is_a_number_is_refused() {
+        let mut message = Vec::new();
+        put_number(3, 1, &mut message);
+        let good = message.clone();
+        // As the length of an entry, 2 would take in the field that follows.
+        put_number(number::SCHEMA_METADATA, 2, &mut message);
+        put_number(11, 0, &mut message);
+        assert_eq!(Base::parse(&file(&good), &Limits::default()).unwrap().version(), 1);
+        let error = Base::parse(&file(&message), &Limits::default()).err().unwrap();
+        assert_eq!(error.code(), "bad_metadata");
+    }
 }

@@ -9,6 +9,7 @@ use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, encode
 #[derive(Clone, Debug)]
 pub(super) struct RawField {
     pub number: u32,
+    pub kind: WireType,
     /// All of it, with its number.
     pub whole: Bytes,
     /// What is in it, if it is a message, text or bytes.
@@ -34,7 +35,7 @@ pub(super) fn split(message: &Bytes) -> Result<Vec<RawField>> {
             skip_field(kind, number, &mut rest, DecodeContext::default()).map_err(bad)?;
         }
         let whole = message.slice(start..message.len() - rest.len());
-        fields.push(RawField { number, whole, content });
+        fields.push(RawField { number, kind, whole, content });
     }
     Ok(fields)
 }
