@@ -187,18 +187,22 @@ bench-pack: $(VENV)-bench/ready release
 	$(VENV)-bench/bin/python bench/pack.py $(TARGET)/release/colkit
 
 # The explorer: the readers in WebAssembly (a workspace of their own, see crates/colkit-web) and the page around them. What the
-# command embeds is committed, so that only those who change it need npm and the target wasm32-unknown-unknown.
+# command embeds is committed, so that only those who change it need npm, the target wasm32-unknown-unknown, and libdeflate-gzip (Debian's
+# libdeflate-tools), which makes the module 4 % smaller than gzip does.
 .PHONY: explorer explorer-page explorer-module explorer-test
 EXPLORER := crates/colkit-cli/assets/explorer
 MODULE := $(abspath $(TARGET))/web/wasm32-unknown-unknown/release/colkit_web.wasm
 explorer: explorer-module explorer-page
 	mkdir -p $(EXPLORER)
 	cp web/dist/explorer.html $(EXPLORER)/
-	gzip -9 -n -c web/dist/colkit.wasm > $(EXPLORER)/colkit.wasm.gz
+	libdeflate-gzip -12 -n -c web/dist/colkit.wasm > $(EXPLORER)/colkit.wasm.gz
 	@wc -c web/dist/colkit.wasm $(EXPLORER)/colkit.wasm.gz $(EXPLORER)/explorer.html
 
+# Names of folders must not become part of the module.
 explorer-module:
+	cd crates/colkit-web && $(CARGO) fetch --locked --quiet
 	cd crates/colkit-web && CARGO_TARGET_DIR=$(abspath $(TARGET))/web \
+	  RUSTFLAGS="$$(printf -- '--remap-path-prefix=%s= ' $(abspath .)/ $${CARGO_HOME:-$$HOME/.cargo}/registry/src/*/)" \
 	  $(CARGO) build --release --locked --target wasm32-unknown-unknown
 	cp $(MODULE) web/src/reader/colkit.wasm
 

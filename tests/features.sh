@@ -44,7 +44,7 @@ done <<< "$counts"
 
 # Those that need the same parts of arrow follow each other: it is checked once for each set of them. Object stores are built
 # with the whole workspace.
-for features in none fs mmap threads plain plain,fs,libdeflate lance lance,pure extended lance,fs,threads,zstd text at1 at1,pure \
+for features in none fs mmap threads plain plain,fs,libdeflate lance lance,pure extended-read extended lance,fs,threads,zstd text at1 at1,pure \
   arrow-ipc parquet default,pure; do
   echo "check: colkit with $features"
   # Quiet means that there are no warnings either.

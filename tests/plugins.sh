@@ -17,6 +17,6 @@ for module in alp frame pco text; do
   cmp "$modules/$module.wasm" "crates/colkit-lance/src/extended/modules/$module.wasm" || echo "note: $module.wasm has other bytes"
 done
 COLKIT_REBUILT_MODULES=$modules $CARGO test --workspace --all-features --locked --test main -- --ignored rebuilt_modules
-# The same features without `extended`, so that only arrow and the crates of colkit are built again. The Python package asks for it.
-features=$($CARGO metadata --no-deps --format-version 1 | python3 tests/features_without.py extended colkit-python)
+# The same features without `extended-read`, so that only arrow and the crates of colkit are built again. The Python package asks for it.
+features=$($CARGO metadata --no-deps --format-version 1 | python3 tests/features_without.py extended-read colkit-python)
 $CARGO test --workspace --exclude colkit-python --no-default-features --features "$features" --locked --test without_extended -- --ignored

@@ -230,11 +230,11 @@ impl Registry {
         registry
     }
 
-    /// Knows also the compressions that are colkit's own: those in `docs/encodings.md`, with the cargo feature `extended`.
+    /// Knows also the compressions that are colkit's own: those in `docs/encodings.md`, with the cargo feature `extended` or `extended-read`.
     pub fn extended() -> Self {
-        #[cfg_attr(not(feature = "extended"), expect(unused_mut, reason = "there is nothing to add"))]
+        #[cfg_attr(not(feature = "extended-read"), expect(unused_mut, reason = "there is nothing to add"))]
         let mut registry = Self::standard();
-        #[cfg(feature = "extended")]
+        #[cfg(feature = "extended-read")]
         for encoding in crate::extended::all() {
             registry.add_values(encoding);
         }

@@ -13,7 +13,7 @@ mod coroutine;
 pub mod dataset;
 mod describe;
 pub mod encoding;
-#[cfg(feature = "extended")]
+#[cfg(feature = "extended-read")]
 mod extended;
 mod extensions;
 mod format;

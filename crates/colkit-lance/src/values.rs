@@ -118,7 +118,7 @@ impl Variable {
     }
 
     /// Ends values that have been appended to `data` from `base` on: offsets from there, which ascend from 0 to all of it.
-    #[cfg(feature = "extended")]
+    #[cfg(feature = "extended-read")]
     pub fn end_values(&mut self, base: usize, offsets: &[u32]) -> Result<()> {
         let ends = offsets.get(1..).unwrap_or_default();
         match &mut self.offsets {

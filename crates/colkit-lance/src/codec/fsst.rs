@@ -58,7 +58,7 @@ impl SymbolTable {
     }
 
     /// A table as short as can be: the number of symbols, their lengths, and their bytes one after another.
-    #[cfg(feature = "extended")]
+    #[cfg(feature = "extended-read")]
     pub fn compact(bytes: &[u8]) -> Result<Self> {
         let Some((count, rest)) = bytes.split_first() else { return Err(bad_table("an empty table".into())) };
         let short = || bad_table("fewer bytes than symbols".into());
@@ -283,7 +283,7 @@ impl Compressor {
     }
 
     /// The same, as [`SymbolTable::compact`] takes it.
-    #[cfg(feature = "extended")]
+    #[cfg(feature = "extended-read")]
     pub fn compact_table(&self) -> Vec<u8> {
         let (symbols, lengths) = (self.0.symbol_table(), self.0.symbol_lengths());
         let mut table = vec![u8::try_from(symbols.len()).unwrap_or(0)];

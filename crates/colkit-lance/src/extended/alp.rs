@@ -5,7 +5,7 @@
 use super::alp_encode::{Powers, encode_group, find_powers};
 use super::decode::GROUP;
 use super::decode::alp::Alp;
-use super::{Sample, append, bad_description, module, put_plain};
+use super::{Sample, WRITES, append, bad_description, module, put_plain};
 use crate::encoding::{
     Bytes, Chunk, ChunkEncoder, Compression, EmbeddedModule, Encodings, Form, InChunks, Output, PageValues,
     ValueEncoding,
@@ -43,8 +43,8 @@ impl ValueEncoding for AlpEncoding {
 
     fn encoder<'a>(&self, values: PageValues<'a>) -> Result<Option<Box<dyn ChunkEncoder + 'a>>> {
         let bytes = match (values.data_type, values.width) {
-            (DataType::Float32, 4) => 4,
-            (DataType::Float64, 8) => 8,
+            (DataType::Float32, 4) if WRITES => 4,
+            (DataType::Float64, 8) if WRITES => 8,
             _ => return Ok(None),
         };
         let powers = find_powers(values.bytes, bytes);

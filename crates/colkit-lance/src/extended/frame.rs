@@ -6,7 +6,7 @@
 use super::decode::GROUP;
 use super::decode::frame::Frame;
 use super::frame_encode::{encode_group, numbers};
-use super::{Sample, append, bad_description, module, put_plain};
+use super::{Sample, WRITES, append, bad_description, module, put_plain};
 use crate::encoding::{
     Bytes, Chunk, ChunkEncoder, Compression, EmbeddedModule, Encodings, Form, InChunks, Output, PageValues,
     ValueEncoding,
@@ -45,6 +45,9 @@ impl ValueEncoding for FrameEncoding {
 
     fn encoder<'a>(&self, values: PageValues<'a>) -> Result<Option<Box<dyn ChunkEncoder + 'a>>> {
         use DataType::*;
+        if !WRITES {
+            return Ok(None);
+        }
         let signed = match values.data_type {
             UInt8 | UInt16 | UInt32 | UInt64 => false,
             Int8 | Int16 | Int32 | Int64 | Date32 | Date64 | Time32(_) | Time64(_) | Timestamp(_, _) | Duration(_) => {

@@ -32,9 +32,12 @@ pub(crate) fn all() -> [Arc<dyn ValueEncoding>; 4] {
     ]
 }
 
+/// Whether this program writes them. Where that is known not to be so, encoders and modules are not part of it.
+const WRITES: bool = cfg!(feature = "extended");
+
 /// A module that `plugins/build.sh` has built: its bytes, and their SHA-256.
 fn module(bytes: &'static [u8], sha256: &str) -> Option<EmbeddedModule> {
-    Some(EmbeddedModule { bytes: Bytes::from_static(bytes), sha256: sha256.trim().to_owned() })
+    WRITES.then(|| EmbeddedModule { bytes: Bytes::from_static(bytes), sha256: sha256.trim().to_owned() })
 }
 
 fn malformed(what: Malformed) -> Error {

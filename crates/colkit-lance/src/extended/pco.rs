@@ -5,7 +5,7 @@
 //! metadata of a chunk, and one page.
 
 use super::frame::{fits_in_64_bits, put_wide};
-use super::{Sample, bad_description, module, put_plain};
+use super::{Sample, WRITES, bad_description, module, put_plain};
 use crate::encoding::{
     Bytes, Chunk, ChunkEncoder, Compression, EmbeddedModule, Encodings, Form, InChunks, Output, PageValues,
     ValueEncoding,
@@ -98,7 +98,7 @@ impl ValueEncoding for PcoEncoding {
     }
 
     fn encoder<'a>(&self, values: PageValues<'a>) -> Result<Option<Box<dyn ChunkEncoder + 'a>>> {
-        let Some(kind) = Kind::of(&values) else { return Ok(None) };
+        let Some(kind) = Kind::of(&values).filter(|_| WRITES) else { return Ok(None) };
         let sample = Sample::of(&values, |range| encoded(&values, kind, range).unwrap_or_default());
         Ok(Some(Box::new(PcoEncoder { values, kind, sample })))
     }

@@ -10,7 +10,7 @@
 use super::decode::frame::Frame;
 use super::decode::{GROUP, Group};
 use super::frame_encode::encode_group;
-use super::{bad_description, malformed, module};
+use super::{WRITES, bad_description, malformed, module};
 use crate::codec::fsst::{Compressor, SymbolTable};
 use crate::encoding::{
     Bytes, Chunk, ChunkEncoder, Compression, EmbeddedModule, Encodings, Form, InChunks, Output, PageTexts,
@@ -55,6 +55,9 @@ impl ValueEncoding for TextEncoding {
     }
 
     fn text_encoders<'a>(&self, texts: PageTexts<'a>) -> Result<Vec<Box<dyn ChunkEncoder + 'a>>> {
+        if !WRITES {
+            return Ok(Vec::new());
+        }
         let mut encoders: Vec<Box<dyn ChunkEncoder + 'a>> = vec![Box::new(TextEncoder::new(texts, None))];
         if texts.get(0..texts.count()).len() >= WORTH && texts.texts.longest() >= 5 {
             let symbols = Compressor::train(texts.count(), |i| texts.texts.get(i));

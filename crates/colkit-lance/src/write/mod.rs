@@ -38,7 +38,7 @@ use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use choice::Choice;
-#[cfg(feature = "extended")]
+#[cfg(feature = "extended-read")]
 pub(crate) use choice::cost;
 use colkit_core::drive::parallel;
 use colkit_core::{Error, Result, Sink, TableWriter, WriteOptions, WriteSummary, column_index};

@@ -3,7 +3,7 @@
 use super::{BuiltIn, as_block, flat, in_chunks, known, unsupported, variable};
 use crate::codec::general::{Scheme, Strides};
 use crate::encoding::{AsBlock, Chunk, Compression, CompressiveEncoding, Form, InChunks, Output, PerValue, mismatch};
-#[cfg(feature = "extended")]
+#[cfg(feature = "extended-read")]
 use crate::extended::text::Text;
 use crate::v21::messages::BufferCompression;
 use crate::values::{Values, byte_width};
@@ -108,7 +108,7 @@ impl InChunks for General {
         {
             return Ok(());
         }
-        #[cfg(feature = "extended")]
+        #[cfg(feature = "extended-read")]
         if let Values::Variable(texts) = &mut *out.0
             && known::<Text>(self.inner.as_ref()).is_some_and(Text::is_plain)
             && matches!(chunk.wanted, [all] if *all == (0..chunk.count))
