@@ -108,6 +108,7 @@ impl Leaf<'_> {
         // A dictionary is decoded once and kept.
         let held = page.saturating_add(dictionary.saturating_mul(2));
         Limits::check("a page, unpacked,", held, memory / 2).map_err(allow_more)?;
+        self.check_dictionaries()?;
         self.check_claims(memory)?;
         let values: u64 = self.heads(PageKind::Data).map(|h| h.values).fold(0, u64::saturating_add);
         let description = self.chunk.column_descr();
@@ -142,6 +143,26 @@ impl Leaf<'_> {
             }
         }
         Ok(Measured { held, value, texts, items })
+    }
+
+    /// Refuses dictionaries of more values than their bytes can be. The decoder makes room for all that are claimed.
+    fn check_dictionaries(&self) -> Result<()> {
+        let description = self.chunk.column_descr();
+        let least_bits = match description.physical_type() {
+            Type::BOOLEAN => 1,
+            // The length of a text has four bytes.
+            Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 32,
+            Type::INT64 | Type::DOUBLE => 64,
+            Type::INT96 => 96,
+            Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(description.type_length()).unwrap_or(0).max(1) * 8,
+        };
+        for head in self.pieces.iter().flat_map(|(_, heads)| heads) {
+            if head.entries.saturating_mul(least_bits) > head.unpacked.saturating_mul(8) {
+                let message = format!("a dictionary claims {} values in {} bytes", head.entries, head.unpacked);
+                return Err(Error::corrupt("decoder_failed", message));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses pages that unpack to more than they claim. The decoder goes on to the end of what some codecs give it; so

@@ -191,6 +191,8 @@ pub(super) struct PageHead {
     /// Values, or in lists items and lists without any.
     pub values: u64,
     pub encoding: u64,
+    /// Values of the dictionary, if there is a word about one, whatever else the page is said to be.
+    pub entries: u64,
     /// Bytes at the start of its body that are never packed.
     pub levels: u64,
     /// Where its body lies among the bytes of all pages.
@@ -267,7 +269,7 @@ impl Walk<'_> {
                 }
                 (DICTIONARY_PAGE, STRUCT) => {
                     let [values, encoding, ..] = self.numbers(DICTIONARY_PAGE_HEADER)?.map(claim);
-                    head = PageHead { kind: PageKind::Dictionary, values, encoding, ..head };
+                    head = PageHead { kind: PageKind::Dictionary, values, encoding, entries: values, ..head };
                 }
                 (DATA_PAGE_V2, STRUCT) => {
                     let [values, _, _, encoding, first, second] = self.numbers(DATA_PAGE_HEADER_V2)?.map(claim);
