@@ -45,13 +45,15 @@ impl OpenOptions {
 
     /// Opens an object of a store, which has just been described.
     pub async fn open_object(&self, store: Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<RemoteFile> {
+        // The only store that keeps objects as files says so by its name.
+        let local = store.to_string().starts_with("LocalFileSystem");
         let name: Arc<str> = match marked_file(&object.location) {
             Some(file) => file.display().to_string().into(),
+            None if local && cfg!(unix) => format!("/{}", object.location).into(),
             None => object.location.to_string().into(),
         };
         let mut read = self.read.clone();
-        // The only store that keeps objects as files says so by its name.
-        let bytes = if store.to_string().starts_with("LocalFileSystem") {
+        let bytes = if local {
             Remote::local(store, object).await?
         } else {
             read.prefetch = read.prefetch.max(PREFETCH);

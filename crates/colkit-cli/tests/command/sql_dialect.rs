@@ -180,6 +180,10 @@ fn mistakes_are_shown_where_they_are() {
         "{}",
         said.err
     );
+    folder.write("short.csv", "a,b\n1,2\n3\n");
+    let said = folder.run(&["sql", "SELECT * FROM 'short.csv'"]);
+    let named = format!("error: {}: at byte 8: line 3", folder.path("short.csv").display());
+    assert!(said.err.starts_with(&named), "{}", said.err);
     let file = folder.path("p.csv").display().to_string();
     for query in [
         format!("SELECT nam FROM '{file}'"),
