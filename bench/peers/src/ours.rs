@@ -13,6 +13,14 @@ pub struct Ours {
     pub name: &'static str,
     pub file: &'static str,
     pub mapped: bool,
+    /// Whether text is asked for as views, which is the form of Vortex.
+    pub views: bool,
+}
+
+/// A file that has been opened.
+struct OurFile {
+    table: TableFile,
+    views: bool,
 }
 
 impl Reader for Ours {
@@ -30,32 +38,38 @@ impl Reader for Ours {
             true => Arc::new(unsafe { MappedSource::open(path) }?),
             false => Arc::new(FileSource::open(path)?),
         };
-        Ok(Box::new(TableFile::open(Arc::new(Lance::new()), source, &ReadOptions::default())?))
+        let table = TableFile::open(Arc::new(Lance::new()), source, &ReadOptions::default())?;
+        Ok(Box::new(OurFile { table, views: self.views }))
     }
 }
 
-impl Open for TableFile {
+impl OurFile {
+    fn answer(&self, scan: Scan) -> Result<Answer> {
+        let scan = Scan { views: self.views, ..scan };
+        Ok(Answer::Arrow59(self.table.scan(&scan)?.collect::<colkit::Result<_>>()?))
+    }
+}
+
+impl Open for OurFile {
     fn take(&self, rows: &[u64]) -> Result<Answer> {
-        Ok(Answer::Arrow59(vec![TableFile::take(self, rows, &Projection::all())?]))
+        Ok(Answer::Arrow59(vec![self.table.take(rows, &Projection::all())?]))
     }
 
     fn scan(&self, columns: Option<&[&str]>) -> Result<Answer> {
         let projection = match columns {
             None => Projection::all(),
-            Some(names) => Projection::named(&self.schema(), names.iter().copied())?,
+            Some(names) => Projection::named(&self.table.schema(), names.iter().copied())?,
         };
-        let scan = Scan { projection, ..Scan::default() };
-        Ok(Answer::Arrow59(TableFile::scan(self, &scan)?.collect::<colkit::Result<_>>()?))
+        self.answer(Scan { projection, ..Scan::default() })
     }
 
     fn filter(&self, columns: &[&str], range: &Range) -> Result<Answer> {
-        let column = self.schema().index_of(range.column)?;
+        let schema = self.table.schema();
+        let column = schema.index_of(range.column)?;
         let bound = |op, value| Predicate::compare(column, op, Value::Int(i128::from(value)));
-        let predicate =
-            Predicate::And(vec![bound(Op::Ge, range.low), bound(Op::Le, range.high)]).bind(&self.schema())?;
-        let projection = Projection::named(&self.schema(), columns.iter().copied())?;
-        let scan = Scan { projection, predicate: Some(predicate), ..Scan::default() };
-        Ok(Answer::Arrow59(TableFile::scan(self, &scan)?.collect::<colkit::Result<_>>()?))
+        let predicate = Predicate::And(vec![bound(Op::Ge, range.low), bound(Op::Le, range.high)]).bind(&schema)?;
+        let projection = Projection::named(&schema, columns.iter().copied())?;
+        self.answer(Scan { projection, predicate: Some(predicate), ..Scan::default() })
     }
 }
 

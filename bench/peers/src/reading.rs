@@ -81,7 +81,8 @@ impl Question {
 
 /// The readers written in Rust, ours first.
 fn readers(bench: &Bench) -> Vec<Box<dyn Reader>> {
-    let ours = |name, file, mapped| Box::new(ours::Ours { name, file, mapped });
+    let ours = |name, file, mapped| Box::new(ours::Ours { name, file, mapped, views: false });
+    let views = |name, file, mapped| Box::new(ours::Ours { name, file, mapped, views: true });
     let vortex = |name, mapped| {
         Box::new(vortex::Vortex { name, mapped, runtime: bench.runtime.clone(), session: bench.session.clone() })
     };
@@ -90,6 +91,8 @@ fn readers(bench: &Bench) -> Vec<Box<dyn Reader>> {
         ours("colkit, mapped", ".colkit.lance", true),
         ours("colkit extended", ".extended.lance", false),
         ours("colkit extended, mapped", ".extended.lance", true),
+        views("colkit extended, views", ".extended.lance", false),
+        views("colkit extended, views, mapped", ".extended.lance", true),
         ours("colkit on Lance's file", ".lance", false),
         Box::new(lance::LanceFile { runtime: bench.runtime.clone() }),
         vortex("vortex", false),

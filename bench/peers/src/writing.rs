@@ -130,7 +130,7 @@ fn read_back(bench: &Bench, path: &str) -> Result<Vec<RecordBatch>> {
     let answer = match path.rsplit_once('.').map(|(_, ending)| ending) {
         // Nobody else reads these.
         Some("lance") if path.contains(".extended") => {
-            ours::Ours { name: "colkit", file: "", mapped: false }.open(path)?.scan(None)?
+            ours::Ours { name: "colkit", file: "", mapped: false, views: false }.open(path)?.scan(None)?
         }
         Some("lance") => lance::LanceFile { runtime: bench.runtime.clone() }.open(path)?.scan(None)?,
         Some("vortex") => {
