@@ -1,6 +1,7 @@
 //! The byte map of a file: every byte is in exactly one region.
 
 use crate::ByteRange;
+use arrow::datatypes::{DataType, Fields};
 use serde::Serialize;
 
 /// What a region of a file is for.
@@ -68,7 +69,7 @@ impl Region {
         if let Some((index, column)) = self.column.and_then(|index| Some((index, columns.get_mut(index)?))) {
             if self.kind == RegionKind::Data && counted != Some(index) {
                 column.stored_bytes += self.range.len();
-                column.raw_bytes += self.raw_bytes.unwrap_or(self.range.len());
+                column.raw_bytes = column.raw_bytes.zip(self.raw_bytes).map(|(sum, raw)| sum.saturating_add(raw));
                 counted = Some(index);
             }
             if let Some(encoding) = self.encoding.as_deref().filter(|e| !column.encodings.contains(e)) {
@@ -92,8 +93,8 @@ impl Region {
 pub struct ColumnRegions<'a> {
     /// Bytes of its data as stored.
     pub stored_bytes: u64,
-    /// Bytes of its data once decoded.
-    pub raw_bytes: u64,
+    /// Bytes of its data once decoded, if that is known: the regions say so, or all values have the same size.
+    pub raw_bytes: Option<u64>,
     /// How it is encoded, each way once.
     pub encodings: Vec<&'a str>,
 }
@@ -184,19 +185,37 @@ impl Layout {
         self.regions.iter().filter(|r| r.kind == RegionKind::Gap)
     }
 
-    /// What the regions say about each of the first `count` columns, found in one walk over them.
-    pub fn columns(&self, count: usize) -> Vec<ColumnRegions<'_>> {
-        let mut columns = vec![ColumnRegions::default(); count];
+    /// What the regions say about each column of a table of so many rows, found in one walk over them.
+    pub fn columns(&self, fields: &Fields, rows: u64) -> Vec<ColumnRegions<'_>> {
+        let mut columns = vec![ColumnRegions { raw_bytes: Some(0), ..ColumnRegions::default() }; fields.len()];
         for region in &self.regions {
             region.add_to(&mut columns, None);
         }
+        for (column, field) in columns.iter_mut().zip(fields) {
+            let values = || Some(rows.saturating_mul(bits(field.data_type())?).div_ceil(8));
+            column.raw_bytes = column.raw_bytes.or_else(values);
+        }
         columns
+    }
+}
+
+/// Bits of every value, if all have the same.
+fn bits(data_type: &DataType) -> Option<u64> {
+    match data_type {
+        DataType::Boolean => Some(1),
+        DataType::FixedSizeBinary(bytes) => Some(u64::try_from(*bytes).ok()?.saturating_mul(8)),
+        DataType::FixedSizeList(item, count) => {
+            Some(bits(item.data_type())?.saturating_mul(u64::try_from(*count).ok()?))
+        }
+        other => Some(other.primitive_width()? as u64 * 8),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow::datatypes::Field;
+    use std::sync::Arc;
 
     fn data(a: u64, b: u64) -> Region {
         Region::new(ByteRange::between(a, b), RegionKind::Data, format!("{a}"))
@@ -223,8 +242,26 @@ mod tests {
             data(60, 90).column(7),
         ]);
         let layout = Layout::cover(90, vec![page.parts(parts), both]);
-        let columns = layout.columns(2);
-        assert_eq!(columns[0], ColumnRegions { stored_bytes: 10, raw_bytes: 10, encodings: vec![] });
-        assert_eq!(columns[1], ColumnRegions { stored_bytes: 80, raw_bytes: 230, encodings: vec!["fsst", "lz4"] });
+        let types = [DataType::Utf8, DataType::Utf8];
+        let fields: Fields = types.map(|t| Field::new("x", t, false)).to_vec().into();
+        let columns = layout.columns(&fields, 9);
+        assert_eq!(columns[0], ColumnRegions { stored_bytes: 10, raw_bytes: None, encodings: vec![] });
+        let both = vec!["fsst", "lz4"];
+        assert_eq!(columns[1], ColumnRegions { stored_bytes: 80, raw_bytes: Some(230), encodings: both });
+    }
+
+    #[test]
+    fn what_regions_do_not_say_is_told_by_the_type() {
+        let layout = Layout::cover(40, (0..4).map(|i| data(i * 10, i * 10 + 10).column(0)).collect());
+        let item = Arc::new(Field::new("item", DataType::Float32, true));
+        for (data_type, raw) in [
+            (DataType::Int64, Some(72)),
+            (DataType::Boolean, Some(2)),
+            (DataType::FixedSizeList(item, 3), Some(108)),
+            (DataType::Utf8, None),
+        ] {
+            let fields: Fields = vec![Field::new("x", data_type, false)].into();
+            assert_eq!(layout.columns(&fields, 9)[0].raw_bytes, raw);
+        }
     }
 }

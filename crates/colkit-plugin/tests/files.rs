@@ -165,9 +165,11 @@ fn what_cannot_be_decoded_again_is_not_written() {
 #[test]
 fn it_is_known_which_columns_need_one() {
     let needs = |bytes: &bytes::Bytes, plugins: &Plugins| {
-        let layout = open(bytes, plugins).unwrap().layout().unwrap();
+        let opened = open(bytes, plugins).unwrap();
+        let layout = opened.layout().unwrap();
         let of: Vec<_> = layout.plugins.iter().map(|n| (n.name.clone(), n.state, n.columns.clone())).collect();
-        assert!(layout.columns(2)[0].encodings.iter().any(|e| e.contains("plugin(org.example.Steps)")));
+        let columns = layout.columns(opened.schema().fields(), opened.row_count());
+        assert!(columns[0].encodings.iter().any(|e| e.contains("plugin(org.example.Steps)")));
         of
     };
     let name = "org.example.Steps".to_owned();

@@ -143,7 +143,7 @@ fn machine(
             let file = file(id)?;
             work(move |io| async move {
                 let layout = file.layout(&Host::new(io, 0)).await?;
-                answer::inspection(FileReport::of_hosted(&file).with_layout(layout), &file)
+                answer::inspection(FileReport::of_hosted(&file).with_layout(layout, &file.schema()), &file)
             })
         }
         Request::Rows { file: id, columns, start, count } => {

@@ -52,7 +52,7 @@ pub struct ColumnReport {
     /// Bytes of its data as stored, if the byte map is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_bytes: Option<u64>,
-    /// Bytes of its data once decoded.
+    /// Bytes of its data once decoded, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_bytes: Option<u64>,
     /// How it is encoded.
@@ -106,7 +106,7 @@ impl FileReport {
             plugins: Vec::new(),
             layout: None,
         };
-        report.with_layout(layout)
+        report.with_layout(layout, &file.schema())
     }
 
     /// What is known about a file without its byte map.
@@ -127,11 +127,11 @@ impl FileReport {
 
     /// The same with the byte map, and what that says about columns.
     #[must_use]
-    pub fn with_layout(mut self, layout: Layout) -> Self {
-        let regions = layout.columns(self.columns.len());
+    pub fn with_layout(mut self, layout: Layout, schema: &SchemaRef) -> Self {
+        let regions = layout.columns(schema.fields(), self.rows);
         for (column, regions) in self.columns.iter_mut().zip(regions) {
             column.stored_bytes = Some(regions.stored_bytes);
-            column.raw_bytes = Some(regions.raw_bytes);
+            column.raw_bytes = regions.raw_bytes;
             column.encoding = (!regions.encodings.is_empty()).then(|| regions.encodings.join(", "));
         }
         let stored = self.columns.iter().filter_map(|c| c.stored_bytes).sum();

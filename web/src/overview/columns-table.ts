@@ -51,7 +51,7 @@ export function columnsTable(inspection: Inspection, choose: (column: number) =>
     return [
       cell(bytes(line.stored_bytes)),
       share,
-      cell(bytes(line.raw_bytes ?? 0)),
+      cell(line.raw_bytes === undefined ? "\u2013" : bytes(line.raw_bytes)),
       cell(times ? `${times.toFixed(times < 10 ? 2 : 1)}\u00d7` : "\u2013"),
     ];
   };

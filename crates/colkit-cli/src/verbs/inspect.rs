@@ -103,10 +103,10 @@ fn cells(report: &FileReport, index: usize, column: &ColumnReport, apart: bool) 
     let nullable = if column.nullable { " (nullable)" } else { "" };
     let mut cells = vec![index.to_string(), format!("{:?}", column.name), format!("{}{nullable}", column.kind)];
     if apart {
-        let (stored, raw) = (column.stored_bytes.unwrap_or(0), column.raw_bytes.unwrap_or(0));
+        let stored = column.stored_bytes.unwrap_or(0);
+        let ratio = column.raw_bytes.and_then(|raw| ratio(raw, stored));
         cells.push(bytes(stored));
-        cells.push(bytes(raw));
-        let ratio = ratio(raw, stored);
+        cells.push(column.raw_bytes.map_or("-".into(), bytes));
         cells.push(ratio.map_or("-".into(), |r| format!("{r:.2}x")));
         cells.push(share(stored, report.bytes));
     }

@@ -137,7 +137,9 @@ impl Table for IpcTable {
             for (column, field) in self.0.schema.fields().iter().enumerate() {
                 let name = format!("column {:?}, rows {}..{}", field.name(), batch.rows.start, batch.rows.end);
                 for range in self.column_ranges(number, column) {
-                    regions.push(Region::new(range, RegionKind::Data, name.clone()).column(column));
+                    let mut region = Region::new(range, RegionKind::Data, name.clone()).column(column);
+                    region.raw_bytes = batch.batch.compression.is_none().then_some(range.len());
+                    regions.push(region);
                 }
             }
         }

@@ -162,7 +162,7 @@ impl App {
                 Reply::Layout(Ok(layout)) => {
                     let schema = self.file.schema();
                     let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
-                    self.columns.take(&layout);
+                    self.columns.take(&layout, &self.file);
                     self.bytes.take(&layout, &names);
                 }
                 Reply::Layout(Err(error)) => told(&error, |text| self.bytes.error = Some(text)),

@@ -18,7 +18,7 @@ struct Column {
     kind: String,
     nullable: bool,
     /// Sizes as stored and decoded, and encodings, once the byte map is known.
-    stored: Option<(u64, u64, String)>,
+    stored: Option<(u64, Option<u64>, String)>,
     statistics: Option<ColumnStatistics>,
 }
 
@@ -47,8 +47,9 @@ impl ColumnsPane {
     }
 
     /// Takes the sizes from the byte map.
-    pub fn take(&mut self, layout: &Layout) {
-        let regions = layout.columns(self.columns.len());
+    pub fn take(&mut self, layout: &Layout, file: &OpenFile) {
+        let schema = file.schema();
+        let regions = layout.columns(schema.fields(), file.row_count());
         for (column, regions) in self.columns.iter_mut().zip(regions) {
             let encodings = one_line(&regions.encodings.join(", ")).into_owned();
             column.stored = (regions.stored_bytes > 0).then_some((regions.stored_bytes, regions.raw_bytes, encodings));
@@ -96,7 +97,7 @@ impl ColumnsPane {
                     column.name.clone(),
                     column.kind.clone(),
                     or_unknown(stored.map(|s| bytes(s.0))),
-                    or_unknown(stored.map(|s| bytes(s.1))),
+                    or_unknown(stored.and_then(|s| s.1).map(bytes)),
                     column.nulls().unwrap_or_else(|| if column.nullable { "?".into() } else { "none".into() }),
                     stored.map(|s| s.2.clone()).unwrap_or_default(),
                 ]
@@ -135,8 +136,9 @@ impl Column {
         let nullable = if self.nullable { ", nullable" } else { "" };
         let mut lines = vec![format!("{}: {}{nullable}", self.name, self.kind)];
         if let Some((stored, raw, encodings)) = &self.stored {
-            let ratio = ratio(*raw, *stored).map(|r| format!(" ({r:.2}x)")).unwrap_or_default();
-            lines.push(format!("{} stored, {} raw{ratio}  {encodings}", bytes(*stored), bytes(*raw)));
+            let ratio = |raw| ratio(raw, *stored).map(|r| format!(" ({r:.2}x)")).unwrap_or_default();
+            let raw = raw.map(|raw| format!(", {} raw{}", bytes(raw), ratio(raw))).unwrap_or_default();
+            lines.push(format!("{} stored{raw}  {encodings}", bytes(*stored)));
         }
         if let Some(statistics) = &self.statistics {
             let mut known = Vec::new();
