@@ -125,7 +125,7 @@ fuzz:
 	fuzz/run.sh $(TIME)
 
 # For the gate, which should not depend on luck: the vectors and every file that fuzzing left behind, as they are; then up to
-# a minute each from there on, with inputs that are the same every time.
+# a minute each from there on, with a seed that is the same every time: the same build tries the same inputs.
 fuzz-short:
 	fuzz/run.sh --runs 20000
 

@@ -68,7 +68,7 @@ targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(ls fuzz/targets | sed 's/\.rs$//')
 
 # What was tried before lies beside the corpora: one number for each target, which starts again with a finding. The gate's
-# inputs are the same every time, so they do not count.
+# inputs are the same for the same build, so they do not count.
 tally() {
     local file=$target/tally/$1
     if [ "$2" = finding ]; then
