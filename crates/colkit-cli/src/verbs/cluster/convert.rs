@@ -49,7 +49,9 @@ pub fn run(args: &ConvertArgs, address: &str, io: &mut Io) -> Result<Outcome> {
     )?;
     let converted = runtime.block_on(async {
         tokio::select! {
-            () = super::asked_to_stop() => Err(Error::io("interrupted", "the conversion was stopped")),
+            () = super::asked_to_stop() => {
+                Err(Error::io("interrupted", "this command was stopped; the cluster goes on with the conversion"))
+            }
             done = cluster.convert(parts, options, &process) => done,
         }
     });
