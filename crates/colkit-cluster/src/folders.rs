@@ -1,13 +1,7 @@
 //! Which files of this machine a process may read and write for others.
 
 use colkit::{Error, Result};
-use object_store::local::LocalFileSystem;
-use object_store::path::Path as ObjectPath;
-use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions,
-    PutOptions, PutPayload, PutResult,
-};
-use std::fmt;
+use colkit_store::LocalFiles;
 use std::path::{Path, PathBuf};
 use url::Url;
 
@@ -51,6 +45,12 @@ impl Folders {
             }
         }
     }
+
+    /// The files in these folders, as a store.
+    pub(crate) fn store(&self) -> LocalFiles {
+        let folders = self.clone();
+        LocalFiles::confined(move |file| folders.check(file))
+    }
 }
 
 /// The path without links and `..`; what does not exist yet is taken as it is written below what does.
@@ -71,100 +71,12 @@ fn real_path(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The files of this machine, but only those in folders that were given.
-#[derive(Debug)]
-pub(crate) struct LocalFiles {
-    folders: Folders,
-    files: LocalFileSystem,
-}
-
-impl LocalFiles {
-    pub fn new(folders: Folders) -> Self {
-        LocalFiles { folders, files: LocalFileSystem::new() }
-    }
-
-    fn check(&self, location: &ObjectPath) -> object_store::Result<()> {
-        let path = self.files.path_to_filesystem(location)?;
-        self.folders.check(&path).map_err(|e| object_store::Error::PermissionDenied {
-            path: path.display().to_string(),
-            source: Box::new(e),
-        })
-    }
-}
-
-impl fmt::Display for LocalFiles {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.files.fmt(f)
-    }
-}
-
-#[async_trait::async_trait]
-impl ObjectStore for LocalFiles {
-    async fn put_opts(
-        &self,
-        location: &ObjectPath,
-        payload: PutPayload,
-        options: PutOptions,
-    ) -> object_store::Result<PutResult> {
-        self.check(location)?;
-        self.files.put_opts(location, payload, options).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &ObjectPath,
-        options: PutMultipartOptions,
-    ) -> object_store::Result<Box<dyn MultipartUpload>> {
-        self.check(location)?;
-        self.files.put_multipart_opts(location, options).await
-    }
-
-    async fn get_opts(&self, location: &ObjectPath, options: GetOptions) -> object_store::Result<GetResult> {
-        self.check(location)?;
-        self.files.get_opts(location, options).await
-    }
-
-    /// Nothing is removed for others.
-    fn delete_stream(
-        &self,
-        locations: futures::stream::BoxStream<'static, object_store::Result<ObjectPath>>,
-    ) -> futures::stream::BoxStream<'static, object_store::Result<ObjectPath>> {
-        use futures::StreamExt;
-        locations.map(|location| location.and_then(|path| Err(not_for_others(&path)))).boxed()
-    }
-
-    fn list(
-        &self,
-        prefix: Option<&ObjectPath>,
-    ) -> futures::stream::BoxStream<'static, object_store::Result<ObjectMeta>> {
-        use futures::StreamExt;
-        let root = ObjectPath::default();
-        match self.check(prefix.unwrap_or(&root)) {
-            Ok(()) => self.files.list(prefix),
-            Err(error) => futures::stream::once(async { Err(error) }).boxed(),
-        }
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&ObjectPath>) -> object_store::Result<ListResult> {
-        self.check(prefix.unwrap_or(&ObjectPath::default()))?;
-        self.files.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, _: &ObjectPath, to: &ObjectPath, _: CopyOptions) -> object_store::Result<()> {
-        Err(not_for_others(to))
-    }
-}
-
-fn not_for_others(path: &ObjectPath) -> object_store::Error {
-    let source = Error::request("outside_folders", "files are neither removed nor copied for others");
-    object_store::Error::PermissionDenied { path: path.to_string(), source: Box::new(source) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use futures::StreamExt;
-    use object_store::ObjectStoreExt;
+    use object_store::path::Path as ObjectPath;
+    use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 
     #[test]
     fn only_what_is_inside_may_be_touched() {
@@ -201,11 +113,14 @@ mod tests {
         std::fs::create_dir(&given).unwrap();
         std::fs::write(given.join("a"), "inside").unwrap();
         std::fs::write(folder.path().join("b"), "outside").unwrap();
-        let store = LocalFiles::new(Folders::new([&given]).unwrap());
+        let store = Folders::new([&given]).unwrap().store();
         let at = |path: PathBuf| ObjectPath::from_absolute_path(path).unwrap();
         let (inside, outside) = (at(given.join("a")), at(folder.path().join("b")));
         assert_eq!(store.get(&inside).await.unwrap().bytes().await.unwrap().as_ref(), b"inside");
         assert!(store.get(&outside).await.is_err());
+        // A crafted plan may name a file by an escaped path.
+        let escaped = format!("{}/%~b", folder.path().display());
+        assert!(store.get(&ObjectPath::parse(escaped.trim_start_matches('/')).unwrap()).await.is_err());
         assert!(store.put(&outside, PutPayload::new()).await.is_err());
         assert!(store.copy(&inside, &outside).await.is_err());
         assert!(store.delete(&inside).await.is_err());

@@ -2,7 +2,7 @@
 
 use crate::LARGEST_MESSAGE;
 use crate::convert::Converter;
-use crate::folders::{Folders, LocalFiles};
+use crate::folders::Folders;
 use crate::logical::LogicalCodec;
 use crate::physical::PhysicalCodec;
 use crate::tls::Tls;
@@ -127,7 +127,7 @@ impl Process {
     /// Stores, and the files of this machine that may be used.
     pub(crate) fn runtime(&self) -> Result<Arc<RuntimeEnv>> {
         let files = Url::parse("file:///").map_err(|e| DataFusionError::External(Box::new(e)))?;
-        self.stores.register(&files, Arc::new(LocalFiles::new(self.folders.clone())));
+        self.stores.register(&files, Arc::new(self.folders.store()));
         self.options().runtime()
     }
 

@@ -5,6 +5,7 @@
 
 use crate::Hint;
 use arrow::error::ArrowError;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Where to report a bug.
@@ -14,7 +15,8 @@ pub const REPORT_TO: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/issues");
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What kind of trouble it is: decides what a caller can do about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Class {
     /// The file breaks the rules of its own format.
@@ -64,16 +66,15 @@ pub struct Error(Box<Inner>);
 
 const _: () = assert!(size_of::<Error>() <= 16);
 
-#[derive(Debug)]
-struct Inner {
-    class: Class,
-    code: &'static str,
-    message: String,
-    file: Option<String>,
-    offset: Option<u64>,
-    part: Option<String>,
-    hint: Option<Hint>,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+pub(crate) struct Inner {
+    pub class: Class,
+    pub code: &'static str,
+    pub message: String,
+    pub file: Option<String>,
+    pub offset: Option<u64>,
+    pub part: Option<String>,
+    pub hint: Option<Hint>,
+    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
@@ -187,6 +188,10 @@ impl Error {
         }))
     }
 
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
     /// What kind of trouble.
     pub fn class(&self) -> Class {
         self.0.class
@@ -243,9 +248,11 @@ impl fmt::Display for Error {
     }
 }
 
+/// `Error` and the error as JSON. Some libraries pass errors of others on as `Debug` text; from this one the error can be read back.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        let json = serde_json::to_string(self).map_err(|_| fmt::Error)?;
+        write!(f, "Error {json}")
     }
 }
 

@@ -4,11 +4,13 @@
 //! Rust, a keyword argument elsewhere. So a hint names the [`Setting`] and says what it does; whoever shows the error
 //! names the setting ([`Hint::worded`]).
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
 /// Something a caller can set. Every front end must have a name for each, so adding one is a breaking change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Setting {
     /// The memory that reading, writing or a query may take.
     Memory,
@@ -149,10 +151,11 @@ impl Setting {
 /// assert_eq!(hint.to_string(), "rename one of them; the option `rename_duplicates` does that");
 /// assert_eq!(hint.worded(|_| "rename=True"), "rename one of them; rename=True does that");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hint(Vec<Clause>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Clause {
     Text(Cow<'static, str>),
     Set(Setting, Cow<'static, str>),

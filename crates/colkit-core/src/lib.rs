@@ -17,6 +17,7 @@ mod decimal;
 pub mod drive;
 mod encoded;
 mod error;
+mod error_wire;
 mod file;
 #[cfg(feature = "fs")]
 mod folder;

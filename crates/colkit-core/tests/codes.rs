@@ -110,11 +110,11 @@ fn the_documentation_is_the_list() {
 
 fn page() -> String {
     let mut page = String::from(
-        "<!-- Made from crates/colkit-core/src/codes.rs; a test there compares them. -->\n\
+        "<!-- Generated from crates/colkit-core/src/codes.rs; a test there compares them. -->\n\
          # Errors\n\n\
-         Every error has a class and a code. The class says what can be done about it and decides the \
-         [exit code](command-line.md#exit-codes) of the command; the code says what happened. Both are stable: the same \
-         mistake has the same class and code in every format. In Rust they are `Error::class` and `Error::code`; the \
+         Every error has a class and a code. The class determines the remedy and the \
+         [exit code](command-line.md#exit-codes) of the command; the code identifies the problem. Both are stable: the \
+         same problem has the same class and code in every format. In Rust they are `Error::class` and `Error::code`; the \
          command prints the code in brackets, and both with `--json`.\n",
     );
     for class in Class::ALL {

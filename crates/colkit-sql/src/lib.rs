@@ -19,8 +19,8 @@
 //! lists       IN lists with SQL's null semantics
 //! sum         sums that do not wrap around
 //! joins       semi and anti joins without quadratic cost
-//! bounded     functions whose results could use up all memory
-//! tables      cache of open files
+//! result_size  functions whose results could use up all memory
+//! open_files  cache of open files
 //! parts       tables and scans in parts, to be sent elsewhere
 //! place       which files a name stands for
 //! files_table  the files of a place as one table

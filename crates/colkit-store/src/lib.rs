@@ -4,8 +4,9 @@
 //! stores   resolves a URL to its store, with credentials from the environment; one store per bucket or host
 //! object   an object as a source: range requests, adjacent ranges merged
 //! upload   an object as a sink: multipart upload, visible only when complete
+//! local    the files of this machine as a store, all of them or those that a check allows
 //! counted  counts requests
-//! patient  time limits
+//! timeout  time limits
 //! per_process  what a fork must not share
 //! ```
 //!
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod counted;
+mod local;
 mod object;
 mod per_process;
 mod stores;
@@ -23,6 +25,7 @@ mod timeout;
 mod upload;
 
 pub use counted::StoreCount;
+pub use local::LocalFiles;
 pub use object::ObjectSource;
 pub use object_store::path::Path as ObjectPath;
 pub use object_store::{ObjectMeta, ObjectStore};

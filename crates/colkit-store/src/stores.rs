@@ -2,6 +2,7 @@
 
 use crate::counted::{Counted, StoreCount};
 use crate::failed;
+use crate::local::LocalFiles;
 use crate::per_process::PerProcess;
 use crate::timeout::{TimeLimit, TimedStore};
 use bytes::Bytes;
@@ -148,6 +149,11 @@ impl Stores {
         self.patience.set(seconds);
     }
 
+    /// Seconds that stores have to answer.
+    pub fn timeout(&self) -> u64 {
+        self.patience.seconds()
+    }
+
     /// Where the object of this URL is.
     pub fn locate(&self, url: &str) -> Result<Location> {
         let parsed = Url::parse(url).map_err(|e| {
@@ -166,14 +172,16 @@ impl Stores {
         if let Some(store) = known.get(&key) {
             return Ok(store.clone());
         }
-        let mut settings = settings(url, std::env::vars_os());
-        // One try may take all the time there is; what is sent after that is asked for again.
-        settings.push(("timeout".into(), format!("{}s", self.patience.seconds().max(1))));
-        let (store, _) = parse_url_opts(url, settings).map_err(|e| failed(url.as_str(), e))?;
-        // Files of this machine answer when its disks do.
         let store: Arc<dyn ObjectStore> = match url.scheme() {
-            "file" => store.into(),
-            _ => Arc::new(TimedStore::new(store.into(), self.patience.clone())),
+            // No time limit: local files answer when the disk does.
+            "file" => Arc::new(LocalFiles::new()),
+            _ => {
+                let mut settings = settings(url, std::env::vars_os());
+                // One try may take all the time there is; bytes sent after that are requested again.
+                settings.push(("timeout".into(), format!("{}s", self.patience.seconds().max(1))));
+                let (store, _) = parse_url_opts(url, settings).map_err(|e| failed(url.as_str(), e))?;
+                Arc::new(TimedStore::new(store.into(), self.patience.clone()))
+            }
         };
         let store = Arc::new(Counted::new(store));
         known.insert(key, store.clone());

@@ -27,13 +27,14 @@ pub fn object_path(file: &std::path::Path) -> Result<Path> {
         .map_err(|e| Error::corrupt("bad_name", format!("{e}")).file(file.display().to_string()))
 }
 
-/// The local file of an object whose path is not that of the file.
+/// The local file of an object whose path is not that of the file. Only the store that opens files may use it: callers ask the
+/// store, which decides whether the file may be read.
 pub fn marked_file(object: &Path) -> Option<PathBuf> {
     if !object.as_ref().contains(MARK) || !object.parts().any(|part| part.as_ref().starts_with(MARK)) {
         return None;
     }
-    let names = object.parts().map(|part| read(part.as_ref()));
-    Some(std::iter::once(OsString::from("/")).chain(names).collect())
+    let names: Option<Vec<OsString>> = object.parts().map(|part| read(part.as_ref())).collect();
+    Some(std::iter::once(OsString::from("/")).chain(names?).collect())
 }
 
 fn written(name: &OsStr) -> String {
@@ -54,8 +55,9 @@ fn written(name: &OsStr) -> String {
     written
 }
 
-fn read(part: &str) -> OsString {
-    let Some(mut rest) = part.strip_prefix(MARK) else { return part.into() };
+/// The name that was written as this part; nothing if it would be several names.
+fn read(part: &str) -> Option<OsString> {
+    let Some(mut rest) = part.strip_prefix(MARK) else { return Some(part.into()) };
     let mut bytes = Vec::new();
     while let Some((before, after)) = rest.split_once('%') {
         bytes.extend_from_slice(before.as_bytes());
@@ -63,13 +65,16 @@ fn read(part: &str) -> OsString {
         rest = after.get(2..).unwrap_or_default();
     }
     bytes.extend_from_slice(rest.as_bytes());
+    if bytes.contains(&b'/') || bytes.contains(&b'\\') && cfg!(windows) || bytes == b".." {
+        return None;
+    }
     #[cfg(unix)]
     {
-        std::os::unix::ffi::OsStringExt::from_vec(bytes)
+        Some(std::os::unix::ffi::OsStringExt::from_vec(bytes))
     }
     #[cfg(not(unix))]
     {
-        String::from_utf8_lossy(&bytes).into_owned().into()
+        Some(String::from_utf8_lossy(&bytes).into_owned().into())
     }
 }
 
@@ -92,5 +97,8 @@ mod tests {
         }
         assert_eq!(object_path(std::path::Path::new("/a/../b/./c.csv")).unwrap().as_ref(), "b/c.csv");
         assert_eq!(marked_file(&Path::from("a/b%~c")), None);
+        for several in ["x/%~..%2Fetc", "x/%~..", "x/%~%2Fetc%2Fpasswd"] {
+            assert_eq!(marked_file(&Path::parse(several).unwrap()), None, "{several}");
+        }
     }
 }

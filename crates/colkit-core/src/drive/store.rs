@@ -2,7 +2,6 @@
 //!
 //! It does not depend on a runtime; its futures run on whichever one the store needs.
 
-use super::local_path::marked_file;
 use super::object::{RemoteObject, failed_at};
 use super::take::TakenRows;
 use super::version::{Version, changed};
@@ -105,9 +104,6 @@ impl Remote {
     }
 
     async fn open_file(&self, path: &Path) -> Result<Option<FileSource>> {
-        if let Some(file) = marked_file(path) {
-            return FileSource::open(file).map(Some);
-        }
         let opened = self.store.get_opts(path, GetOptions::default()).await.map_err(|e| failed_at(path, e))?;
         match opened.payload {
             GetResultPayload::File(file, path) => Ok(Some(FileSource::opened(file, path)?)),

@@ -1,9 +1,10 @@
 //! Comparing two tables, whatever formats they are in.
 //!
 //! ```text
-//! columns  which columns belong together
-//! alike    text read to the types of the other side
-//! keyed    rows matched by key
+//! columns     matches the columns of both sides
+//! comparable  parses text as the types of the other side
+//! keyed       matches rows by key
+//! side        one of the two tables
 //! ```
 //!
 //! Columns are matched by name where names are unique, by position otherwise. Types are compared exactly, and so are

@@ -4,6 +4,7 @@ use crate::args::ConvertArgs;
 use crate::human::{bytes, plural, share};
 use crate::verbs::sql::QueryRuntime;
 use crate::{Io, Outcome, Stream};
+use colkit::store::Stores;
 use colkit::{Error, Input, Result, check_target};
 use colkit_cluster::{Cluster, Converted, Converter, Folders, Part};
 use serde_json::json;
@@ -111,7 +112,9 @@ fn common_folder(names: &[String]) -> usize {
     let Some(first) = names.first() else { return 0 };
     let folder = |name: &str| name.rfind('/').map_or(0, |slash| slash + 1);
     names.iter().fold(folder(first), |common, name| {
-        let same = first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+        // Characters, not bytes: names may differ within one.
+        let same =
+            first.chars().zip(name.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum::<usize>();
         folder(first.get(..same.min(common)).unwrap_or_default())
     })
 }
@@ -139,8 +142,10 @@ fn tell(args: &ConvertArgs, converted: &[Converted], seconds: f64, io: &mut Io) 
     Ok(())
 }
 
-/// Converts a file as the command would, for somebody else.
-pub fn converter(folders: Folders) -> Converter {
+/// Converts a file as the command would, on behalf of a client. Each of `tasks` that run at once gets its share of the memory
+/// and one thread.
+pub fn converter(folders: Folders, memory: u64, tasks: usize) -> Converter {
+    let memory = memory / tasks.max(1) as u64;
     Arc::new(move |part, options| {
         folders.check_place(&part.output)?;
         folders.check_place(&part.input)?;
@@ -151,7 +156,7 @@ pub fn converter(folders: Folders) -> Converter {
         if let Some(folder) = Path::new(&part.output).parent().filter(|_| !colkit::store::is_url(&part.output)) {
             std::fs::create_dir_all(folder).map_err(|e| Error::from(e).file(folder.display().to_string()))?;
         }
-        let arguments = arguments(part, options)?;
+        let arguments = arguments(part, options, memory)?;
         let (stdout, written) = captured();
         let io = &mut Io::new(Box::new(std::io::empty()), stdout, Stream::new(Box::new(std::io::sink())));
         crate::embed::run(&arguments, io)?;
@@ -168,12 +173,14 @@ pub fn converter(folders: Folders) -> Converter {
     })
 }
 
-/// The words of a `convert`. What ran before and was not heard of may have written the file already.
-fn arguments(part: &Part, options: &[(String, String)]) -> Result<Vec<OsString>> {
+/// The arguments of a `convert`. A lost task may have written the file already, hence `--force`.
+fn arguments(part: &Part, options: &[(String, String)], memory: u64) -> Result<Vec<OsString>> {
     let not: Vec<String> = NOT_SENT.iter().chain(&NOT_HERE).map(|name| name.replace('_', "-")).collect();
     let not: Vec<&str> = not.iter().map(String::as_str).collect();
     let flags = crate::verbs::sql::flags::<ConvertArgs>("convert", options, &not)?;
     let mut words: Vec<OsString> = ["colkit", "convert", "--json", "--force"].map(OsString::from).into();
+    let (memory, timeout) = (format!("--memory={memory}"), Stores::shared().timeout());
+    words.extend([memory, "--threads=1".into(), format!("--timeout={timeout}")].map(OsString::from));
     words.extend(flags.into_iter().map(OsString::from));
     words.extend(["--", &part.input, &part.output].map(OsString::from));
     Ok(words)
@@ -210,6 +217,7 @@ mod tests {
         assert_eq!(common_folder(&names(&["s3://b/in/part-1.csv", "s3://b/in/part-2.csv"])), "s3://b/in/".len());
         assert_eq!(common_folder(&names(&["s3://b/in/y=1/p.csv", "s3://b/in/y=2/p.csv"])), "s3://b/in/".len());
         assert_eq!(common_folder(&names(&["/data/one.csv"])), "/data/".len());
+        assert_eq!(common_folder(&names(&["/data/ä/x.csv", "/data/ö/x.csv"])), "/data/".len());
         assert_eq!(common_folder(&[]), 0);
     }
 
@@ -217,10 +225,11 @@ mod tests {
     fn only_options_about_files_are_taken_from_others() {
         let part = Part { input: "/in.csv".into(), output: "/out.lance".into() };
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let words = arguments(&part, &[pair("delimiter", ";"), pair("prefer", "size")]).unwrap();
+        let words = arguments(&part, &[pair("delimiter", ";"), pair("prefer", "size")], 64 << 20).unwrap();
+        assert!(words.iter().any(|w| w == "--memory=67108864") && words.iter().any(|w| w == "--threads=1"));
         assert!(words.iter().any(|w| w == "--delimiter=;") && words.iter().any(|w| w == "--prefer=size"));
         for bad in ["plugin", "memory", "allow_embedded_plugins", "cluster", "append", "no_such"] {
-            assert!(arguments(&part, &[pair(bad, "x")]).is_err(), "{bad}");
+            assert!(arguments(&part, &[pair(bad, "x")], 64 << 20).is_err(), "{bad}");
         }
     }
 }

@@ -124,13 +124,16 @@ async fn first_to_end(processes: &mut [Child]) -> Error {
     }
 }
 
-/// Asks a process to end, and waits until it has.
+/// Sends SIGTERM to a process and waits until it has ended. Kills it if it cannot be signalled or takes too long.
 async fn stop(process: &mut Child) {
-    #[cfg(unix)]
-    if let Some(id) = process.id().and_then(|id| i32::try_from(id).ok()) {
-        let _ = std::process::Command::new("kill").arg(id.to_string()).status();
-    }
-    if tokio::time::timeout(Duration::from_secs(40), process.wait()).await.is_err() {
+    let signalled = process.id().is_some_and(terminate);
+    let grace = if signalled { Duration::from_secs(40) } else { Duration::ZERO };
+    if tokio::time::timeout(grace, process.wait()).await.is_err() {
         let _ = process.kill().await;
     }
+}
+
+/// Sends SIGTERM. Minimal systems have no `kill` program.
+fn terminate(id: u32) -> bool {
+    cfg!(unix) && std::process::Command::new("kill").arg(id.to_string()).status().is_ok_and(|status| status.success())
 }

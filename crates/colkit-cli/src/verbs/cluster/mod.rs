@@ -103,10 +103,11 @@ fn executor(args: &ExecutorArgs) -> Result<()> {
         (None, Some(folder)) => folder.path().to_path_buf(),
         (None, None) => return Err(Error::internal("there is no folder to work in")),
     };
+    let cores = args.cores.map_or_else(colkit::available_threads, Into::into);
     let process = process(reading(args.memory, args.cores)?)
         .with_folders(folders.clone())
         .with_memory(query_memory(args.memory))
-        .with_converter(convert::converter(folders))
+        .with_converter(convert::converter(folders, args.memory, cores))
         .with_spill_folder(work_folder.clone())
         .with_tls(tls(args.process.tls.as_deref())?);
     let options = ExecutorOptions {
@@ -115,7 +116,7 @@ fn executor(args: &ExecutorArgs) -> Result<()> {
         listen: args.listen,
         tasks_port: args.tasks_port.unwrap_or(args.listen.port().saturating_add(1)),
         host: args.host.clone().unwrap_or_else(|| args.listen.ip().to_string()),
-        cores: args.cores.map_or_else(colkit::available_threads, Into::into),
+        cores,
         memory: query_memory(args.memory),
         work_folder,
         heartbeat: Duration::from_secs(args.heartbeat),
