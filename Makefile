@@ -1,5 +1,6 @@
-# make test    everything that must hold: formatting, lints, tests, and tests against other people's implementations
-# make bench   us beside the tools people use, all jobs; bench-quick in five minutes; see docs/benchmark.md
+# make test    formatting, lints, tests, and tests against other implementations: what to run before each commit
+# make test-all what is slow and rarely fails: the cluster, every feature set, other systems, sanitised fuzz inputs, every bit flipped
+# make bench   colkit compared with other tools, all jobs; bench-quick in five minutes; see docs/benchmark.md
 # make fuzz    every reader against inputs changed at random, TIME seconds for each target; see docs/reliability.md
 # make miri    the unsafe code that Miri can follow: no undefined behaviour
 # make deny    licences, sources and known vulnerabilities of what is depended on
@@ -14,32 +15,56 @@ CARGO ?= cargo
 PYTHON ?= python3
 VENV := .venv
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# One set of features for every step: another one would build arrow a second time.
-WORKSPACE := --workspace --all-features
+# One set of packages and features for every step: another one would build arrow a second time.
+WORKSPACE = $(shell CARGO=$(CARGO) tests/workspace.sh) --locked
 
-.PHONY: test lint unit interop fuzz fuzz-short miri deny release dist package tour clean
+.PHONY: test lint unit interop test-all fuzz fuzz-replay miri deny release dist package tour clean
 .PHONY: bench bench-quick bench-quick-run bench-full bench-peers bench-sql bench-report bench-pack
 
-test: lint deny portability unit plugins interop cluster-test python explorer-test fuzz-short
+# The quick checks come first.
+test: format docs deny weight lint features unit plugins interop python explorer-test
 	@echo "all tests passed"
 
-lint:
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy $(WORKSPACE) --all-targets --locked -- -D warnings
-	# The command as most people build it: all but the cluster.
-	$(CARGO) check --workspace --lib --bins --locked --no-default-features --features \
-	  "$$($(CARGO) metadata --no-deps --format-version 1 | $(PYTHON) tests/features_without.py cluster)"
+test-all: features-all portability flips cluster-test explorer-firefox fuzz-replay
+	@echo "all slow tests passed"
 
-# Every set of features of the library, its weight, and other systems as far as a check without their C compilers goes.
-# Targets that are missing are installed with INSTALL=1 only.
-.PHONY: portability
-portability:
+.PHONY: format docs features features-all portability flips
+format:
+	$(CARGO) fmt --all --check
+
+# Links, paths, anchors and make targets in the documentation exist. `make interop` also checks verbs and options.
+docs:
+	$(PYTHON) tests/docs.py
+
+lint:
+	$(CARGO) clippy $(WORKSPACE) --all-targets -- -D warnings
+
+# Crates, binaries and the page, compared with the limits in tests/weight.txt.
+.PHONY: weight
+weight:
+	$(PYTHON) tests/weight.py $(TARGET)
+
+# The sets of features that programs use most; features-all checks every set that is offered.
+features:
+	tests/features.sh common
+
+features-all:
 	tests/features.sh
+
+# Other systems, as far as a check without their C compilers goes. Missing targets are installed with INSTALL=1 only.
+portability:
 	tests/portability.sh
 
+# The examples that tests run are built; programs that only measure are not.
 unit:
-	$(CARGO) test $(WORKSPACE) --locked
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(WORKSPACE) --no-deps --locked
+	$(CARGO) test $(WORKSPACE) --lib --bins --tests
+	$(CARGO) test $(WORKSPACE) --doc
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(WORKSPACE) --no-deps
+
+# Every bit and every byte of the small vectors changed, and random queries for two minutes. `make test` tries a part of them.
+flips:
+	COLKIT_ALL_BITS=1 COLKIT_EVERY_BYTE=1 COLKIT_QUERY_SECONDS=120 \
+	  $(CARGO) test $(WORKSPACE) --test at1 --test lance --test plugin --test facade -- flips:: hostile:: extensions:: random
 
 # The modules that files with extended encodings bring along, built again.
 .PHONY: plugins
@@ -49,7 +74,9 @@ plugins:
 # The interop tests run the real command and the library against the implementations of others, each in a virtual
 # environment of its own, with pinned versions.
 interop: $(VENV)/ready $(VENV)-lance4/ready $(VENV)-lance14/ready
-	$(CARGO) build $(WORKSPACE) --bins --examples --locked
+	$(CARGO) build $(WORKSPACE) --bins --examples
+	$(PYTHON) tests/docs.py $(TARGET)/debug/colkit
+	$(PYTHON) tests/options.py $(TARGET)/debug/colkit
 	$(VENV)/bin/python tests/interop/plain.py $(TARGET)/debug/colkit
 	$(VENV)/bin/python tests/interop/exchange.py $(TARGET)/debug/colkit
 	$(VENV)/bin/python tests/interop/generated.py $(TARGET)/debug/colkit
@@ -62,11 +89,13 @@ interop: $(VENV)/ready $(VENV)-lance4/ready $(VENV)-lance14/ready
 	oracle/at1/run.sh
 	oracle/at1/packs.sh
 
-# A scheduler and three executors as processes, with a loopback store: answers, faults, conversions. The build is that of the other
-# tests: Ballista turns on more of DataFusion, and building that twice would take longer than all of the tests.
+# A scheduler and three executors as processes, with a loopback store: answers, faults, conversions. Ballista turns on more of
+# DataFusion, so this builds DataFusion a second time.
 .PHONY: cluster cluster-test
 cluster-test: $(VENV)/ready
-	$(CARGO) build $(WORKSPACE) --bins --examples --locked
+	$(CARGO) clippy --workspace --all-features --locked --lib --bins -- -D warnings
+	$(CARGO) test --workspace --all-features --locked --lib cluster
+	$(CARGO) build --workspace --all-features --locked --bins --examples
 	$(VENV)/bin/python tests/cluster.py $(TARGET)/debug/colkit $(TARGET)/debug/examples/s3
 
 # For users: without it, the command stays small.
@@ -81,7 +110,7 @@ LANCE := crates/colkit-lance/tests/interop
 .PHONY: python wheel
 PACKAGE := crates/colkit-python
 python: $(VENV)-python/ready $(VENV)-wheel/ready
-	$(CARGO) build $(WORKSPACE) --bins --locked
+	$(CARGO) build $(WORKSPACE) --bins
 	rm -rf $(TARGET)/wheels-debug
 	PATH="$(abspath $(VENV)-wheel/bin):$$PATH" CARGO=$(abspath $(PACKAGE))/cargo.sh \
 	  $(VENV)-wheel/bin/maturin build --quiet --profile dev --compatibility linux --out $(TARGET)/wheels-debug
@@ -124,10 +153,9 @@ TIME ?= 60
 fuzz:
 	fuzz/run.sh $(TIME)
 
-# For the gate, which should not depend on luck: the vectors and every file that fuzzing left behind, as they are; then up to
-# a minute each from there on, with a seed that is the same every time: the same build tries the same inputs.
-fuzz-short:
-	fuzz/run.sh --runs 20000
+# For the gate, which must not depend on luck: the vectors and every input that fuzzing found, the same on every machine.
+fuzz-replay:
+	fuzz/run.sh --replay
 
 # Unpacking bits, compressing strings, reading into memory that was not filled before. The rest of what is unsafe calls C
 # or maps files, which Miri cannot do; see docs/reliability.md.
@@ -212,15 +240,19 @@ explorer-page: web/node_modules/.package-lock.json
 web/node_modules/.package-lock.json: web/package-lock.json
 	cd web && npm ci --no-audit --no-fund
 
-# The reader beside the command, and the page in a browser. The readers are checked for the web, and not built: what is tested is
-# what the command embeds.
+# The reader compared with the command, and the page in Chromium. The module is checked for the web and not built: what is tested
+# is what the command embeds.
 explorer-test:
-	$(CARGO) build $(WORKSPACE) --bins --locked
+	$(CARGO) build $(WORKSPACE) --bins
 	cd crates/colkit-web && CARGO_TARGET_DIR=$(abspath $(TARGET))/web $(CARGO) test --quiet --locked -p zstd
 	CARGO_TARGET_DIR=$(abspath $(TARGET)) tests/explorer.sh $(abspath $(TARGET))/debug/colkit
 
+.PHONY: explorer-firefox
+explorer-firefox:
+	CARGO_TARGET_DIR=$(abspath $(TARGET)) tests/explorer.sh $(abspath $(TARGET))/debug/colkit firefox
+
 release:
-	$(CARGO) build --release --locked $(WORKSPACE) --bins --examples
+	$(CARGO) build --release $(WORKSPACE) --bins --examples
 
 $(VENV)-bench/ready: bench/requirements.txt
 	$(PYTHON) -m venv $(VENV)-bench
@@ -230,9 +262,8 @@ $(VENV)-bench/ready: bench/requirements.txt
 # PROFILE=dev tries the packaging with a debug build.
 PROFILE ?= dist
 dist:
-	$(CARGO) build --locked --profile $(PROFILE) -p colkit-cli --bin colkit
-	$(CARGO) build --locked --profile $(PROFILE) -p colkit-cli --features sql --bin colkit-sql
-	dist/archive.sh $(abspath $(TARGET))/archive $(addprefix $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/,colkit colkit-sql)
+	$(CARGO) build --locked --profile $(PROFILE) -p colkit-cli --features full --bin colkit
+	dist/archive.sh $(abspath $(TARGET))/archive $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/colkit
 
 package:
 	$(CARGO) package --workspace --exclude colkit-test-servers --exclude colkit-python --no-verify --allow-dirty

@@ -1,4 +1,4 @@
-"""Renders saved benchmark results: tables of ratios, bar charts, and where colkit loses.
+"""Renders saved benchmark results: tables of ratios, bar charts and losses.
 
     python bench/report.py RESULT.json... [--page docs/benchmark.md] [--readme README.md] [--print]
 
@@ -10,7 +10,7 @@ jobs or replace them.
 Every ratio is a peer's figure divided by colkit's in the same job, so below 1 the peer is better. The tables divide by the
 first contestant, colkit with default settings. The lists of losses and the README compare like with like: a memory-mapped
 file with our memory-mapped file, CSV to Parquet with our CSV to Parquet, and otherwise with the default settings; if
-another setting of ours does better, the list says so.
+another setting of ours does better, the list adds its ratio.
 """
 import argparse
 import html
@@ -28,7 +28,7 @@ Metric = namedtuple("Metric", "key title noun show absolute")
 Section = namedtuple("Section", "key title says metrics charts")
 Chart = namedtuple("Chart", "file title metric jobs")
 Table = namedtuple("Table", "title head rows")
-Loss = namedtuple("Loss", "job metric name ratio text")
+Loss = namedtuple("Loss", "job metric name ratio best")
 
 
 # ---------------------------------------------------------------------- figures as text
@@ -229,9 +229,8 @@ def losses(jobs, metrics):
                     continue
                 same = alike(job, name, metric)
                 best = min(same, key=lambda n: value(job, n, metric))
-                text = f"{ratio_text(ratio)}x the {metric.noun}"
-                if over(job, best, same[0], metric) < MARGIN:
-                    text += f" ({ratio_text(over(job, name, best, metric))}x that of `{best}`)"
+                better = over(job, best, same[0], metric) < MARGIN
+                text = f"{ratio_text(over(job, name, best, metric))} of `{best}`" if better else None
                 found.append(Loss(job, metric, name, ratio, text))
     return found
 
@@ -375,17 +374,17 @@ METHOD = """## Method
 
 - Rust crates run in one process with colkit and take turns. Python packages run in a worker process, in the same turns;
   interpreter start-up and imports are not counted.
-- The results of the first turn are compared. A contestant with a different result is dropped and named below.
+- The results of the first turn are compared. A contestant with a different result is dropped and listed below.
 - The order of the contestants is reversed after every turn. A figure is the minimum of the first turn and {rounds} more; a contestant
   that has used up a few seconds takes no more turns. CPU time covers all threads. Only colkit syncs the file to disk when it writes, and that time
   is included. Peak memory is that of a process that runs only this job with this contestant, including its libraries and,
   for Python, the interpreter.
-- Files are in the page cache unless the section says otherwise.
+- Files are in the page cache unless the section states otherwise.
 - Ratios are comparable only within a row: each cell is the contestant's figure divided by colkit's, so below 1 the contestant
   is better. The colkit column shows the absolute figure. An empty cell means that the contestant does not support
   the job or was not run. The charts show the same ratios; means are geometric.
-- Each section ends with every cell in which a contestant beats colkit by more than 5%, comparing like with like:
-  memory-mapped with memory-mapped files, and CSV conversion to the same format where colkit writes it.
+- Each section ends with the losses: for every contestant that beats colkit by more than 5%, the worst ratio per figure and the number of jobs,
+  comparing like with like: memory-mapped with memory-mapped files, and CSV conversion to the same format where colkit writes it.
 """
 
 
@@ -396,7 +395,10 @@ def about(files):
         memory = machine.get("memory_bytes")
         hardware = [machine.get("cpu"), machine.get("cores") and f"{machine['cores']} cores",
                     memory and f"{memory / 2**30:.0f} GiB", machine.get("system")]
-        lines.append(f"- `{f['file']}`: {f.get('made', 'no date')}, commit {f.get('commit', 'unknown')}, "
+        if "made" not in f:
+            lines.append(f"- `{f['file']}`: date, commit and machine were not recorded")
+            continue
+        lines.append(f"- `{f['file']}`: {f['made']}, commit {f.get('commit', 'unknown')}, "
                      f"{f.get('seconds', 0):.0f} seconds on {', '.join(filter(None, hardware)) or 'an unknown machine'}")
     versions = {k: v for f in files for k, v in f.get("versions", {}).items()}
     lines.append("- Versions: " + (", ".join(f"{k} {v}" for k, v in versions.items()) or "not recorded"))
@@ -411,11 +413,19 @@ def data_table(files):
 
 
 def losing(found):
-    """One line per job and peer."""
+    """One line per peer: for each metric the worst loss with its job, and the number of jobs. The tables have every figure."""
     lines = {}
     for loss in found:
-        lines.setdefault(f"- {spoken(loss.job)}: {loss.name}: ", []).append(loss.text)
-    return [start + ", ".join(texts) for start, texts in lines.items()] or ["None."]
+        lines.setdefault(loss.name, {}).setdefault(loss.metric, []).append(loss)
+    return [f"- {name}: " + ", ".join(map(worst_of, metrics.values())) for name, metrics in lines.items()] or ["None."]
+
+
+def worst_of(losses):
+    """The worst of a peer's wins in one figure: `time 0.72 (flights; 3 jobs)`."""
+    worst = min(losses, key=lambda loss: loss.ratio)
+    more = f"; {len(losses)} jobs" if len(losses) > 1 else ""
+    best = f", {worst.best}" if worst.best else ""
+    return f"{worst.metric.noun} {ratio_text(worst.ratio)} ({spoken(worst.job)}{more}{best})"
 
 
 def page(files, jobs, charts_at):
@@ -423,10 +433,9 @@ def page(files, jobs, charts_at):
     sources = ", ".join(f"`{f['file']}`" for f in files)
     rounds = "/".join(sorted({str(f["rounds"]) for f in files if "rounds" in f})) or "several"
     digest, charts = summary(jobs, charts_at)
-    out = ["# Benchmark", "", "colkit and other tools, running the same jobs on the same data. `make bench` repeats all of it; "
-           "`make bench-quick` uses small data and takes less than five minutes; `bench/data.py` describes the data. This page is "
-           f"generated by `make bench-report` from {sources}. [Performance](performance.md) explains where colkit spends its time.",
-           "", *digest, "## Environment", "", *about(files), "", METHOD.format(rounds=rounds)]
+    out = ["# Benchmark", "", "colkit and other tools on the same jobs and data. [Performance](performance.md) explains the figures.",
+           "", *digest, "## Environment", "", "`make bench` repeats all of it; `make bench-quick` uses small data and takes less than five "
+           f"minutes; `bench/data.py` makes the data; `make bench-report` generates this page from {sources}.", "", *about(files), "", METHOD.format(rounds=rounds)]
     data = data_table(files)
     if data.rows:
         out += ["## Data", "", markdown(data), ""]
@@ -444,7 +453,7 @@ def page(files, jobs, charts_at):
             out += [f"{table.title}:", "", markdown(table), ""]
         if section.key == "pack" and of_xz(mine):
             out += [f"Packed size relative to xz -6: {of_xz(mine)}.", ""]
-        out += ["Where colkit loses:", "", *losing(losses(mine, section.metrics)), ""]
+        out += ["Losses:", "", *losing(losses(mine, section.metrics)), ""]
     return "\n".join(out).rstrip() + "\n", charts
 
 
@@ -461,7 +470,7 @@ def print_all(files, jobs):
         print(f"\n=== {section.title}\n{section.says}")
         for table in tables_of(section, mine):
             print("\n" + terminal(table))
-        print("\nWhere colkit loses:", *losing(losses(mine, section.metrics)), sep="\n")
+        print("\nLosses:", *losing(losses(mine, section.metrics)), sep="\n")
     for sentence in (s for f in files for s in f.get("left_out", [])):
         print("left out:", sentence)
 
@@ -507,10 +516,10 @@ def summary(jobs, charts_at):
     if not text:
         return [], {}
     lost = list(worst_losses(jobs))
-    lines = ["## Summary", "", "Each cell is a tool's figure divided by colkit's in the same job: above 1, the tool is slower, larger or "
-             "reads more than colkit. A 1 in the colkit column marks a geometric mean over several tables or texts.", "", *text,
-             f"![Time and size relative to colkit]({charts_at}/overview.svg)", "",
-             "Where colkit loses, the worst case of each kind:" if lost else "colkit loses nowhere in this result.", "", *lost, ""]
+    lines = [f"![Time and size relative to colkit]({charts_at}/overview.svg)", "",
+             "Each cell is a tool's figure divided by colkit's: above 1, the tool is slower, larger or reads more. A 1 in the colkit "
+             "column marks a geometric mean over several files.", "", *text,
+             "## Losses", "", "The worst loss of each kind:" if lost else "colkit loses nowhere in this result.", "", *lost, ""]
     return lines, {"overview.svg": svg("Time and size relative to colkit", bars)}
 
 

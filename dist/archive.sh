@@ -1,17 +1,16 @@
 #!/bin/sh
-# Makes the archive of a release:  archive.sh FOLDER COLKIT [BINARY...]
-# FOLDER/colkit-VERSION-HOST.tar.gz with the command, what else is to lie beside it, man pages, completions, README, LICENSE
-# and the licences of everything that is linked; and beside it its SHA-256. The same binaries and commit give the same archive.
+# Makes the archive of a release:  archive.sh FOLDER COLKIT
+# FOLDER/colkit-VERSION-HOST.tar.gz with the command, man pages, completions, README, LICENSE and the licences of everything that is
+# linked; next to it its SHA-256. The same binary and commit give the same archive.
 set -eu
 folder=$1 binary=$2
-shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 version=$("$binary" --version | cut -d ' ' -f 2)
 name=colkit-$version-$(rustc -vV | sed -n 's/^host: //p')
 
 rm -rf "$folder/$name"
 mkdir -p "$folder/$name/man" "$folder/$name/completions"
-cp "$@" "$root/README.md" "$root/LICENSE" "$root/CHANGELOG.md" "$folder/$name"
+cp "$binary" "$root/README.md" "$root/LICENSE" "$root/CHANGELOG.md" "$folder/$name"
 "$binary" man --dir "$folder/$name/man" 2>/dev/null
 "$binary" completions bash >"$folder/$name/completions/colkit.bash"
 "$binary" completions zsh >"$folder/$name/completions/_colkit"

@@ -2,8 +2,7 @@
 # Runs the fuzz targets, JOBS at a time (default: one for each core), and prints how many inputs were tried: now, and since
 # the last finding.
 #   run.sh [SECONDS] [TARGET...]     SECONDS for each target (default 60); all targets unless some are named
-#   run.sh --runs N [TARGET...]      for the gate: the vectors and fuzz/corpus as they are and then, from these and always the
-#                                    same seed on, up to N inputs in all or a minute for each target
+#   run.sh --replay [TARGET...]      for the gate: the vectors and fuzz/corpus as they are, and nothing else
 # Needs the nightly toolchain, which is installed with INSTALL=1. Without it, the part is skipped (see tests/skip.sh).
 #
 # `cargo +nightly fuzz run TARGET` works too. It instruments all crates; here only our own are, which takes a third of
@@ -13,11 +12,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 # Beside the other builds, outside of the checkout if they are.
 target=${CARGO_TARGET_DIR:-$root/target}/fuzz
-if [ "${1:-}" = --runs ]; then
-    corpora=short
-    extent=(-runs="$2" -seed=1 -max_total_time=60)
+if [ "${1:-}" = --replay ]; then
+    corpora=replay
+    extent=(-runs=0)
     rm -rf "${target:?}/$corpora"
-    shift 2
+    shift
 else
     corpora=corpus
     extent=(-max_total_time="${1:-60}")

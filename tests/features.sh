@@ -2,7 +2,7 @@
 # What the features of the crate `colkit` promise (docs/library.md):
 #   - every feature alone, none and all compile without a warning;
 #   - with these features it depends on so many crates, and never on what it should not.
-# usage: tests/features.sh [counts]    `counts` only counts, which needs no compiler
+# usage: tests/features.sh [counts|common]    `counts` only counts, which needs no compiler; `common` compiles five sets only
 set -euo pipefail
 cd "$(dirname "$0")/.."
 CARGO=${CARGO:-cargo}
@@ -44,8 +44,10 @@ done <<< "$counts"
 
 # Those that need the same parts of arrow follow each other: it is checked once for each set of them. Object stores are built
 # with the whole workspace.
-for features in none fs mmap threads plain plain,fs,libdeflate lance lance,pure extended-read extended lance,fs,threads,zstd text at1 at1,pure \
-  arrow-ipc parquet default,pure; do
+sets='none fs mmap threads plain plain,fs,libdeflate lance lance,pure extended-read extended lance,fs,threads,zstd text at1 at1,pure
+  arrow-ipc parquet default,pure'
+[ "${1:-}" != common ] || sets='none plain,fs,libdeflate lance,pure lance,fs,threads,zstd default,pure'
+for features in $sets; do
   echo "check: colkit with $features"
   # Quiet means that there are no warnings either.
   output=$($CARGO check --locked --quiet -p colkit --no-default-features --features "${features#none}" 2>&1) &&

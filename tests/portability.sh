@@ -11,15 +11,8 @@ web=at1,lance,plain,pure
 # Parquet and Arrow files need zstd in C, and packing AT-1 xz: they are checked on Linux alone.
 desktop=at1,chrono-tz,fs,lance,mmap,plain,prettyprint,pure,text,threads
 
-has_target() {
-  [ -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ]
-}
-
 check() {
-  if ! has_target "$1" && [ "${INSTALL:-}" = 1 ]; then
-    rustup target add "$1"
-  fi
-  if ! has_target "$1"; then
+  if ! tests/has-target.sh "$1"; then
     tests/skip.sh portability "the target $1 is not installed (rustup target add $1, or INSTALL=1)"
     return
   fi

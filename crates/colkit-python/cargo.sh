@@ -4,4 +4,5 @@
 [ "$1" = rustc ] || exec cargo "$@"
 for name in $(env | sed -n 's/^\(PYO3_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
 unset CARGO_ENCODED_RUSTFLAGS
-exec cargo build --workspace --all-features --lib --locked --message-format json-render-diagnostics
+# shellcheck disable=SC2046
+exec cargo build $("$(dirname "$0")/../../tests/workspace.sh") --lib --locked --message-format json-render-diagnostics

@@ -1,9 +1,10 @@
-"""What is found out about CSV and TSV files that ship inside packages, beside DuckDB and Polars, column by column.
+"""Compares the detected dialect and types of CSV and TSV files from Python packages with DuckDB and Polars, column by column.
 
-    python tests/interop/detection.py target/debug/colkit [--page docs/formats/csv-detection.md]
+    python tests/interop/detection.py target/debug/colkit [--page docs/formats/csv.md]
 
-Every difference must have a reason below. No column that both others call a number may be text here, and no file that both
-others read may fail here, without one. The packages are downloaded once, into .detection beside the checkout.
+Every difference needs a reason below: a column that both others call a number but colkit calls text, and a file that both others
+read but colkit refuses, fail the test without one. The packages are downloaded once, to .detection in the checkout. `--page`
+rewrites the section of the page between its markers.
 """
 
 import bz2
@@ -27,8 +28,9 @@ PACKAGES = [
 ]
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".csv.bz2")
 NUMBERS = {"integer", "number"}
+BEGIN, END = "<!-- detection: begin (tests/interop/detection.py --page) -->\n", "<!-- detection: end -->"
 
-# Files that fail here, and why that is right.
+# Files that colkit refuses, and why.
 FAILURES = {
     "binary.csv.gz": "lines end in a carriage return alone; DuckDB refuses it too",
     "breast_cancer.csv": "line 1 is not a header: it has 4 fields, the others 31; DuckDB leaves it out silently",
@@ -75,7 +77,8 @@ def main():
                 unexplained.append(f"{path}: {name}: {kind} here, {kinds} elsewhere, such as {sample[:3]}")
     print(", ".join(f"{count} {what}" for what, count in counts.items()))
     if page:
-        page.write_text(report(counts, differences, failures))
+        before, rest = page.read_text().split(BEGIN)
+        page.write_text(before + BEGIN + report(counts, differences, failures) + END + rest.split(END)[1])
     if unexplained:
         sys.exit("without a reason:\n" + "\n".join(unexplained))
     assert counts["files"] >= 60, counts
@@ -137,7 +140,7 @@ def duckdb_types(path):
 
 
 def polars_types_of(path):
-    """Polars is told the tab of a .tsv, and unpacks gzip itself."""
+    """Polars needs the delimiter of a .tsv, and decompresses gzip itself."""
     delimiter = "\t" if ".tsv" in path.name else ","
     try:
         table = polars.read_csv(unpacked(path), infer_schema_length=None, try_parse_dates=True, separator=delimiter)
@@ -171,7 +174,7 @@ def values(path, index, ours):
 
 
 def why(ours, theirs, sample):
-    """Who is right where types differ, or None."""
+    """The reason why types differ, or None."""
     duck, pola = theirs
     words = {cell.lower() for cell in sample}
     if ours == "text" and duck == "boolean" and words <= {"yes", "no", "y", "n", "t", "f"}:
@@ -192,17 +195,21 @@ def why(ours, theirs, sample):
 
 
 def report(counts, differences, failures):
+    """The section of the page: totals, differences by reason with an example, and refused files."""
+    by_reason = collections.defaultdict(list)
+    for line in differences:
+        by_reason[line[-1]].append(line)
+    cells = lambda *row: "| " + " | ".join(str(cell).strip().replace("|", "\\|") for cell in row) + " |"  # noqa: E731
     lines = [
-        "# CSV detection beside DuckDB and Polars", "",
-        "Made by `tests/interop/detection.py`, which the gate runs: delimiter, encoding, header and types of every CSV and TSV file in",
-        "these packages, found without options by colkit, by DuckDB (`read_csv`, whole file) and by Polars (`read_csv`, whole file, dates",
-        f"parsed): {', '.join(f'`{package}`' for package in PACKAGES)}.", "",
-        "| | |", "|---|---|", *(f"| {what} | {count} |" for what, count in counts.items()), "",
-        "No column that both others call a number is text here.", "",
-        "## Columns that differ", "", "| package | file | column | colkit | DuckDB | Polars | who is right |", "|---|---|---|---|---|---|---|",
-        *("| " + " | ".join(str(cell).strip().replace("|", "\\|") for cell in line) + " |" for line in differences), "",
-        "## Files that colkit refuses", "", "| package | file | error | why |", "|---|---|---|---|",
-        *("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in failures), "",
+        "`tests/interop/detection.py`, part of the gate, compares the types that colkit, DuckDB (`read_csv`, whole file) and Polars",
+        "(`read_csv`, whole file, dates parsed) find without options in all CSV and TSV files of "
+        f"{len(PACKAGES)} Python packages:",
+        ", ".join(f"{count:,} {what}" for what, count in counts.items()) + ".",
+        "No column that both others call a number is a string column here.", "",
+        "| columns that differ | example | colkit | DuckDB | Polars | reason |", "|--:|---|---|---|---|---|",
+        *(cells(len(found), f"{found[0][0]}: {found[0][1]}, {found[0][2].strip()}", *found[0][3:6], reason) for reason, found in sorted(by_reason.items())),
+        "", "| refused file | error | reason |", "|---|---|---|",
+        *(cells(f"{package}: {name}", error, reason) for package, name, error, reason in failures), "",
     ]
     return "\n".join(lines)
 

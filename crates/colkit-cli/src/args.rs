@@ -1,6 +1,7 @@
 //! Command-line arguments. The help texts, man pages and shell completions are generated from these definitions.
 
 use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 mod check;
@@ -98,7 +99,7 @@ pub enum Verb {
     /// Print the first rows
     #[command(after_help = "Examples:
   colkit head trades.cff
-  colkit head -n 3 --columns sym,price trades.csv
+  colkit head -3 --columns sym,price trades.csv
   colkit head --filename jan.csv feb.csv
   colkit head 'data/**/*.parquet'")]
     Head(HeadArgs),
@@ -129,6 +130,7 @@ the same rows.")]
   colkit cat trades.cff
   colkit cat trades.cff --columns sym,price --where 'price >= 10 and sym = \"BTC\"'
   colkit cat trades.cff --rows 1000..2000 --as ndjson
+  colkit cat trades.cff --where 'price >= 10' -n 5
   colkit cat trades.csv --select 'sym as symbol, price::float32, * except (sym, price)'
   colkit cat trades.cff --as arrow --out trades.arrows
 
@@ -321,6 +323,26 @@ impl Verb {
     }
 }
 
+/// Rewrites `head -5` as `head -n5`, as `head` and `tail` of POSIX systems allow.
+pub fn expand_row_counts(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    let Some(verb) = arguments.iter().skip(1).position(|word| !is_option(word)).map(|at| at + 1) else {
+        return arguments;
+    };
+    let takes_count =
+        arguments.get(verb).is_some_and(|name| ["head", "tail", "sample", "cat"].iter().any(|v| name == v));
+    let mut before = OsString::new();
+    for word in arguments.iter_mut().skip(verb + 1).take_while(|word| *word != "--").filter(|_| takes_count) {
+        let digits = word.to_str().and_then(|text| text.strip_prefix('-')).unwrap_or_default();
+        // `--select -5` leaves out the column named 5.
+        if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) && before != "--select" {
+            *word = format!("-n{digits}").into();
+        }
+        before.clone_from(word);
+    }
+    arguments
+}
+
 /// Output for scripts.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ScriptArgs {
@@ -382,6 +404,21 @@ pub struct ManArgs {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    #[test]
+    fn a_number_with_a_dash_is_a_row_count() {
+        for (typed, expanded) in [
+            ("colkit head -5 x.csv", "colkit head -n5 x.csv"),
+            ("colkit --quiet tail x.csv -12", "colkit --quiet tail x.csv -n12"),
+            ("colkit cat --select -5 x.csv", "colkit cat --select -5 x.csv"),
+            ("colkit head -- -5", "colkit head -- -5"),
+            ("colkit count -5", "colkit count -5"),
+            ("colkit -5", "colkit -5"),
+        ] {
+            let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+            assert_eq!(expand_row_counts(words(typed)), words(expanded));
+        }
+    }
 
     #[test]
     fn definitions_are_consistent() {

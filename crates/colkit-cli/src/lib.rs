@@ -13,13 +13,14 @@
 //! report     prints errors
 //! escape     keeps names and values from controlling the terminal
 //! allocator  enforces --memory
-//! engine     hands `sql` and `view` over to the program that has the query engine
+//! engine     what `sql` says in a build without the query engine
 //! ```
 
 mod allocator;
 mod args;
 mod complete;
 pub mod embed;
+#[cfg(not(feature = "sql"))]
 mod engine;
 mod escape;
 mod grid;
@@ -56,11 +57,6 @@ enum Outcome {
 pub fn main() -> ExitCode {
     keep_decoders_quiet();
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    if !cfg!(feature = "sql")
-        && let Some(code) = engine::hand_over(&arguments)
-    {
-        return code;
-    }
     std::panic::catch_unwind(|| run(arguments, Io::of_process())).unwrap_or_else(|_| panicked())
 }
 
@@ -81,6 +77,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, mut io: Io) -> ExitCod
         let _ = io.stdout.raw().write_all(answer.as_bytes()).and_then(|()| io.flush());
         return ExitCode::SUCCESS;
     }
+    let arguments = args::expand_row_counts(arguments);
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => return report::usage(&error, &arguments, &mut io),

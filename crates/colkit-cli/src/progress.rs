@@ -3,9 +3,10 @@
 //! It polls how many bytes of the inputs have been read. That says how much is left where what is read is worked on at once; where it
 //! is not, no time is promised. When all is read and work goes on, the bar says that.
 
-use crate::{Io, Listener};
+use crate::{Io, Listener, human};
 use colkit::Input;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -122,7 +123,7 @@ impl Pace {
             #[cfg(feature = "sql")]
             Pace::Open if read < total => "{msg}: {binary_bytes} of {binary_total_bytes} read, {elapsed}",
             Pace::Even if read < total => {
-                "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta} left"
+                "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes}, {mean_rate}, {time_left} left"
             }
             Pace::Uneven if read < total => "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} read, {elapsed}",
             _ => ALL_READ,
@@ -139,10 +140,31 @@ fn bar(doing: &'static str, total: u64, template: &str) -> ProgressBar {
     bar
 }
 
+/// Rate and time left are means since the start. A bar that estimates them from recent steps takes its first step, which covers
+/// everything read before the bar appeared, for a burst.
 fn set_style(bar: &ProgressBar, template: &str) {
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+        let rate = |state: &ProgressState, to: &mut dyn Write| {
+            let _ = write!(to, "{}/s", human::bytes(mean_rate(state.pos(), state.elapsed())));
+        };
+        let left = |state: &ProgressState, to: &mut dyn Write| {
+            let left = time_left(state.pos(), state.len().unwrap_or(0), state.elapsed());
+            let _ = write!(to, "{:#}", HumanDuration(left));
+        };
+        bar.set_style(style.with_key("mean_rate", rate).with_key("time_left", left));
     }
+}
+
+/// Bytes per second.
+fn mean_rate(read: u64, elapsed: Duration) -> u64 {
+    let rate = u128::from(read) * 1000 / elapsed.as_millis().max(1);
+    u64::try_from(rate).unwrap_or(u64::MAX)
+}
+
+/// The time that the rest takes at the mean rate.
+fn time_left(read: u64, total: u64, elapsed: Duration) -> Duration {
+    let milliseconds = elapsed.as_millis() * u128::from(total.saturating_sub(read)) / u128::from(read.max(1));
+    Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
 impl Drop for Watch {
@@ -151,5 +173,20 @@ impl Drop for Watch {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rate_and_time_left_are_means_since_the_start() {
+        let second = Duration::from_secs(1);
+        assert_eq!(mean_rate(14 << 20, second), 14 << 20);
+        assert_eq!(time_left(14, 100, second), Duration::from_millis(6142));
+        assert_eq!(time_left(100, 100, second), Duration::ZERO);
+        assert_eq!(mean_rate(u64::MAX, Duration::ZERO), u64::MAX);
+        assert!(time_left(0, u64::MAX, second) > Duration::from_secs(1 << 40));
     }
 }

@@ -14,3 +14,4 @@ mod files;
 mod hostile;
 mod modules;
 mod steps;
+mod without_extended;

@@ -64,7 +64,7 @@ export interface Traffic {
   ranges: Range[];
 }
 
-/** Rows of a table. A cell is the JSON text of its value, as `colkit cat --to ndjson` prints it: `"a"`, `12`, `null`, `{"x":1}`. */
+/** Rows of a table. A cell is the JSON text of its value, as `colkit cat --as ndjson` prints it: `"a"`, `12`, `null`, `{"x":1}`. */
 export interface Rows {
   columns: string[];
   /** The number of each row in the file. */

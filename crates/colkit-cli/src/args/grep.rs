@@ -39,7 +39,7 @@ pub struct GrepArgs {
     #[arg(long, short = 'n', conflicts_with = "condition")]
     pub number: bool,
     /// Stop after this many rows
-    #[arg(long, short = 'm', value_name = "N")]
+    #[arg(long, short = 'm', visible_alias = "limit", value_name = "N")]
     pub max_count: Option<u64>,
     /// Columns to search [default: those that are printed]; written as for --columns
     #[arg(long = "in", value_name = "NAMES")]

@@ -79,7 +79,7 @@ pub struct PrintRowsArgs {
 #[derive(Args, Debug)]
 pub struct HeadArgs {
     /// Number of rows
-    #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 10)]
+    #[arg(short = 'n', long = "rows", visible_alias = "limit", value_name = "N", default_value_t = 10)]
     pub rows: u64,
     #[command(flatten)]
     pub common: PrintRowsArgs,
@@ -89,9 +89,9 @@ pub struct HeadArgs {
 #[derive(Args, Debug)]
 pub struct SampleArgs {
     /// Number of rows
-    #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 10)]
+    #[arg(short = 'n', long = "rows", visible_alias = "limit", value_name = "N", default_value_t = 10)]
     pub rows: u64,
-    /// Another seed gives other rows
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     #[command(flatten)]
@@ -125,6 +125,9 @@ pub struct CatArgs {
     /// Keep only matching rows, such as 'price >= 10 and sym = "BTC"'
     #[arg(long = "where", value_name = "PREDICATE")]
     pub condition: Option<String>,
+    /// Print at most this many rows
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<u64>,
     #[command(flatten)]
     pub common: PrintRowsArgs,
 }

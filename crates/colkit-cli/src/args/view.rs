@@ -48,10 +48,3 @@ pub struct ViewArgs {
     #[command(flatten)]
     pub reading: ReadingArgs,
 }
-
-impl ViewArgs {
-    /// Whether the files are served, which is all that SQL is for.
-    pub fn serves(&self) -> bool {
-        !self.tui && self.html.is_none()
-    }
-}

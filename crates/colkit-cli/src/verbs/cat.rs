@@ -14,6 +14,14 @@ use std::ops::Range;
 pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
     let Opened { file, columns, printing } = args.common.open(io)?;
     let rows = args.rows.as_deref().map(|text| parse_range(text, file.row_count())).transpose()?;
+    // Without a condition the first rows are known, and no others are read.
+    let rows = match (args.limit, &args.condition) {
+        (Some(limit), None) => {
+            let rows = rows.unwrap_or(0..file.row_count());
+            Some(rows.start..rows.end.min(rows.start.saturating_add(limit)))
+        }
+        _ => rows,
+    };
     let scan = rows.into_iter().fold(file.scan(), ScanBuilder::rows).memory(args.common.reading.memory);
     let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
     let lossy = args.common.print.fit.types() == Types::Lossy;
@@ -22,7 +30,13 @@ pub fn cat(args: &CatArgs, io: &mut Io) -> Result<Outcome> {
         Some(list) => scan.select(list),
         None => scan,
     };
-    let shown = Shown { file: &file, scan, condition: args.condition.as_deref(), memory: args.common.reading.memory };
+    let shown = Shown {
+        file: &file,
+        scan,
+        condition: args.condition.as_deref(),
+        limit: args.limit.unwrap_or(u64::MAX),
+        memory: args.common.reading.memory,
+    };
     print(shown, &printing, &args.common.print, io)
 }
 
@@ -42,23 +56,24 @@ fn print_end(args: &HeadArgs, opened: Opened, rows: impl Fn(u64) -> Range<u64>, 
     let scan = file.scan().rows(rows(file.row_count())).memory(args.common.reading.memory);
     let scan = columns.into_iter().fold(scan, ScanBuilder::columns);
     print(
-        Shown { file: &file, scan, condition: None, memory: args.common.reading.memory },
+        Shown { file: &file, scan, condition: None, limit: u64::MAX, memory: args.common.reading.memory },
         &printing,
         &args.common.print,
         io,
     )
 }
 
-/// What to print: the rows of a scan for which the condition holds.
+/// What to print: the first rows of a scan for which the condition holds.
 struct Shown<'a> {
     file: &'a OpenFile,
     scan: ScanBuilder<'a, OpenFile>,
     condition: Option<&'a str>,
+    limit: u64,
     memory: u64,
 }
 
 fn print(shown: Shown<'_>, printing: &RowOutput, args: &PrintArgs, io: &mut Io) -> Result<Outcome> {
-    let Shown { file, scan, condition, memory } = shown;
+    let Shown { file, scan, condition, limit, memory } = shown;
     let mut batches = condition.into_iter().fold(scan.clone(), ScanBuilder::filter).batches()?;
     let planned = batches.planned();
     if args.explain {
@@ -71,8 +86,12 @@ fn print(shown: Shown<'_>, printing: &RowOutput, args: &PrintArgs, io: &mut Io) 
     // No progress bar while rows scroll by.
     let watched = args.out.is_some() || io.stdout.width.is_none();
     let progress = watched.then(|| Progress::watch(io, "reading", &[file.input().clone()], planned.bytes));
-    for batch in batches.by_ref() {
-        printer.write(&batch?)?;
+    let mut left = usize::try_from(limit).unwrap_or(usize::MAX);
+    while left > 0 {
+        let Some(batch) = batches.next().transpose()? else { break };
+        let batch = batch.slice(0, batch.num_rows().min(left));
+        left -= batch.num_rows();
+        printer.write(&batch)?;
     }
     drop(progress);
     let notes = printer.finish()?;

@@ -10,6 +10,7 @@ pub fn run(args: &ManArgs, io: &mut Io) -> Result<Outcome> {
     let mut command = Cli::command();
     command.build();
     if let Some(folder) = &args.dir {
+        std::fs::create_dir_all(folder).map_err(|e| Error::from(e).file(folder.display().to_string()))?;
         let mut pages = Vec::new();
         for page in std::iter::once(&command).chain(verbs(&command)) {
             let path = folder.join(format!("{}.1", page_name(page)));

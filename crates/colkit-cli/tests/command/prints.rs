@@ -28,6 +28,15 @@ fn columns_rows_and_conditions() {
     assert_eq!(cat(&["--columns", "sym", "--rows", "..2", "--where", "sym = 'BTC'"]), "sym\nBTC\n");
     assert_eq!(folder.ok(&["head", "-n", "1", "trades.csv", "--columns", "sym"]).out, "sym\nBTC\n");
     assert_eq!(folder.ok(&["head", "-n", "99", "trades.csv"]).out, TRADES);
+    for two in
+        [&["head", "-2"][..], &["head", "--limit", "2"], &["cat", "-n", "2"], &["cat", "-2"], &["cat", "--limit=2"]]
+    {
+        assert_eq!(folder.ok(&[two, &["trades.csv", "--columns", "sym"]].concat()).out, "sym\nBTC\nETH\n", "{two:?}");
+    }
+    assert_eq!(folder.ok(&["tail", "-1", "trades.csv", "--columns", "quantity"]).out, "quantity\n1\n");
+    assert_eq!(cat(&["--columns", "quantity", "--where", "sym = 'BTC'", "-n", "1"]), "quantity\n3\n");
+    assert_eq!(cat(&["--columns", "quantity", "--rows", "1..", "-n", "2"]), "quantity\n10\n7\n");
+    assert_eq!(cat(&["--columns", "sym", "-n", "0"]), "sym\n");
     let taken = folder.ok(&["take", "trades.csv", "--rows", "3,0..2,3", "--columns", "quantity"]).out;
     assert_eq!(taken, "quantity\n1\n3\n10\n1\n");
     folder.write("odd.csv", "\"a,b\",\"#1\"\n1,2\n");

@@ -4,7 +4,7 @@ use super::SqlSession;
 use super::explanation::{JobReport, cost, report_cost};
 use super::interrupt::Interrupts;
 use super::pager::Pager;
-use super::session::RunsElsewhere;
+use super::session::RemoteExecution;
 use super::spool::Spool;
 use crate::Io;
 use crate::args::SqlArgs;
@@ -149,7 +149,7 @@ impl SqlSession {
 #[cfg(feature = "cluster")]
 fn report_of(
     plan: &Arc<dyn ExecutionPlan>,
-    cluster: Option<&RunsElsewhere>,
+    cluster: Option<&RemoteExecution>,
     runtime: &Handle,
 ) -> Result<Option<JobReport>> {
     match cluster.zip(colkit_cluster::job_of(plan)) {
@@ -159,7 +159,7 @@ fn report_of(
 }
 
 #[cfg(not(feature = "cluster"))]
-fn report_of(_: &Arc<dyn ExecutionPlan>, _: Option<&RunsElsewhere>, _: &Handle) -> Result<Option<JobReport>> {
+fn report_of(_: &Arc<dyn ExecutionPlan>, _: Option<&RemoteExecution>, _: &Handle) -> Result<Option<JobReport>> {
     Ok(None)
 }
 

@@ -20,7 +20,7 @@ pub struct SqlSession {
     // Declared before the runtime, so that it is dropped first.
     pub context: SessionContext,
     /// Who runs the queries, if this process does not.
-    pub cluster: Option<RunsElsewhere>,
+    pub cluster: Option<RemoteExecution>,
     pub stores: Stores,
     /// Request counts of the stores after the last statement.
     pub counted: Vec<(String, StoreCount)>,
@@ -77,15 +77,18 @@ impl Drop for QueryRuntime {
     }
 }
 
+/// Where queries run if not in this process.
 #[cfg(feature = "cluster")]
-pub type RunsElsewhere = colkit_cluster::Cluster;
+pub type RemoteExecution = colkit_cluster::Cluster;
 
+/// Nowhere: this build has no cluster.
 #[cfg(not(feature = "cluster"))]
-pub type RunsElsewhere = std::convert::Infallible;
+#[derive(Clone, Debug)]
+pub enum RemoteExecution {}
 
-/// Has queries run on the cluster that was named.
+/// Connects to the cluster that `--cluster` names.
 #[cfg(feature = "cluster")]
-fn on_cluster(args: &SqlArgs, runtime: &QueryRuntime, options: &mut SessionOptions) -> Result<Option<RunsElsewhere>> {
+fn on_cluster(args: &SqlArgs, runtime: &QueryRuntime, options: &mut SessionOptions) -> Result<Option<RemoteExecution>> {
     let Some(address) = &args.cluster else { return Ok(None) };
     let tls = crate::verbs::cluster::tls(args.cluster_tls.as_deref())?;
     let cluster = runtime.block_on(colkit_cluster::Cluster::connect(address, tls.as_ref()))?;
@@ -96,7 +99,7 @@ fn on_cluster(args: &SqlArgs, runtime: &QueryRuntime, options: &mut SessionOptio
 }
 
 #[cfg(not(feature = "cluster"))]
-fn on_cluster(_: &SqlArgs, _: &QueryRuntime, _: &mut SessionOptions) -> Result<Option<RunsElsewhere>> {
+fn on_cluster(_: &SqlArgs, _: &QueryRuntime, _: &mut SessionOptions) -> Result<Option<RemoteExecution>> {
     Ok(None)
 }
 

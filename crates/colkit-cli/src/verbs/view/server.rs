@@ -107,7 +107,7 @@ fn tell(url: &str, once: &str, args: &ViewArgs, io: &mut Io) -> Result<()> {
     let opened = !args.no_open && browser::is_there() && browser::open(once);
     if !args.script.json {
         let how = if opened { "opened in your browser" } else { "open this URL in a browser" };
-        let sql = if cfg!(feature = "sql") { "" } else { "; SQL needs the program colkit-sql beside this one" };
+        let sql = if cfg!(feature = "sql") { "" } else { "; this build has no SQL engine" };
         writeln!(io.stderr, "{how}{sql}; Ctrl-C ends it")?;
     }
     Ok(())
