@@ -83,18 +83,19 @@ impl ReadingArgs {
         io: &mut Io,
     ) -> Result<OpenFile> {
         let inputs = inputs(files.files.iter().map(|file| (file, dataset)), io)?;
-        self.open_input(&Input::several(inputs), files, ids, json, io)
+        self.open_input(self.open_options()?, &Input::several(inputs), files, ids, json, io)
     }
 
     fn open_input(
         &self,
+        options: OpenOptions,
         input: &Input,
         files: &FilesArgs,
         ids: RowIdArgs,
         json: bool,
         io: &mut Io,
     ) -> Result<OpenFile> {
-        let options = self.open_options()?.with_row_ids(ids.with_row_id).with_filename(files.filename);
+        let options = options.with_row_ids(ids.with_row_id).with_filename(files.filename);
         let opened = options.open_input(input)?;
         ids.check(opened.input())?;
         if !json {
@@ -133,8 +134,14 @@ impl PrintRowsArgs {
     pub fn open(&self, io: &mut Io) -> Result<Opened> {
         let printing = RowOutput::new(&self.print, self.force.existing(), self.script.json, io)?;
         let columns = self.columns.names()?;
-        let file = self.reading.open(&self.files, &self.dataset, self.ids, self.script.json, io)?;
+        let inputs = inputs(self.files.files.iter().map(|file| (file, &self.dataset)), io)?;
+        let file = self.open_for(&printing, &Input::several(inputs), io)?;
         Ok(Opened { file, columns, printing })
+    }
+
+    fn open_for(&self, printing: &RowOutput, input: &Input, io: &mut Io) -> Result<OpenFile> {
+        let options = printing.suited(self.reading.open_options()?);
+        self.reading.open_input(options, input, &self.files, self.ids, self.script.json, io)
     }
 
     /// The same for the first rows: of standard input no more is read than that takes.
@@ -145,7 +152,7 @@ impl PrintRowsArgs {
         let printing = RowOutput::new(&self.print, self.force.existing(), self.script.json, io)?;
         let columns = self.columns.names()?;
         let (input, lines) = Input::start_of(STDIN_NAME, &mut io.stdin, rows)?;
-        let file = self.reading.open_input(&input, &self.files, self.ids, self.script.json, io)?;
+        let file = self.open_for(&printing, &input, io)?;
         if let Some(lines) = lines.filter(|_| !self.script.json) {
             let label = io.stderr.yellow("note:");
             let lines = crate::human::plural(lines, "line");

@@ -38,6 +38,7 @@ mod command {
     mod literals;
     mod memory;
     mod odd_names;
+    mod outputs;
     mod packs;
     #[cfg(feature = "plugins")]
     mod plugins;

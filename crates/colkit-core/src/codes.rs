@@ -124,6 +124,7 @@ pub const ALL: &[Code] = &[
     code(Data, "does_not_fit", "A value is not representable in the type that its column is cast to.", "Select another type, or allow lossy types."),
     code(Data, "duplicate_column", "Two columns to be written have the same name.", "Allow renaming, or rename one."),
     code(Data, "line_too_long", "A line is too long for AT-1's codecs.", ""),
+    code(Data, "linked_folder", "Lance: a folder of a dataset is a link, so files behind it are neither removed nor replaced.", "Replace the link by the folder."),
     code(Data, "metadata_not_supported", "The format cannot carry the schema's metadata.", ""),
     code(Data, "name_not_supported", "The format cannot store a column of that name.", "Rename the column."),
     code(Data, "no_columns", "There are no columns, and the format needs one.", ""),

@@ -3,11 +3,11 @@
 //! A conversion is prepared first: all inputs are opened, their schemas brought together, the columns and the
 //! condition resolved. Only then is a file started. Half of the memory goes to reading, half to writing.
 
-use crate::fidelity::{carried, laid_out};
+use crate::fidelity::{carried, laid_out, storable_times};
 use crate::narrow::{narrowed, to_types};
 use crate::select::Selected;
 use crate::{ColumnName, CreateOptions, Filter, Input, OpenFile, OpenOptions, ScanBuilder, type_name};
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use colkit_core::plan::batch_of;
 use colkit_core::{Error, Format, Result, Scan, Setting, Sink, TableWriter, Types, WriteOptions};
@@ -173,25 +173,6 @@ impl Conversion {
 /// The schema with nulls in every column.
 fn all_nullable(schema: &SchemaRef) -> SchemaRef {
     let fields: Vec<Field> = schema.fields().iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
-    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
-}
-
-/// The schema with dates and timestamps as `target` can store them: in a finer unit, or else as the text that they were read
-/// from.
-fn storable_times(schema: &SchemaRef, target: &dyn Format) -> SchemaRef {
-    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
-    let stored = |t: DataType| target.stores(&t).then_some(t);
-    let storable = |data_type: &DataType| match data_type {
-        DataType::Date32 => stored(DataType::Date32).unwrap_or(DataType::Utf8),
-        DataType::Timestamp(unit, zone) => {
-            let units = [Second, Millisecond, Microsecond, Nanosecond].into_iter().filter(|finer| finer >= unit);
-            let mut units = units.filter_map(|unit| stored(DataType::Timestamp(unit, zone.clone())));
-            units.next().unwrap_or(DataType::Utf8)
-        }
-        other => other.clone(),
-    };
-    let field = |f: &FieldRef| Arc::new(f.as_ref().clone().with_data_type(storable(f.data_type())));
-    let fields: Vec<FieldRef> = schema.fields().iter().map(field).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 

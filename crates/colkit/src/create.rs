@@ -30,6 +30,7 @@ pub struct CreateOptions {
     pub(crate) existing: Existing,
     pub(crate) write: WriteOptions,
     pub(crate) drop_metadata: bool,
+    pub(crate) inferred_types: bool,
 }
 
 impl CreateOptions {
@@ -95,6 +96,13 @@ impl CreateOptions {
     /// Whether key-value metadata that the format cannot store is left out. By default it is an error.
     pub fn with_drop_metadata(mut self, drop: bool) -> Self {
         self.drop_metadata = drop;
+        self
+    }
+
+    /// Whether types were inferred from text. Then dates and timestamps that the format cannot store are written as the text that
+    /// they were read from, instead of being an error.
+    pub fn with_inferred_types(mut self, inferred: bool) -> Self {
+        self.inferred_types = inferred;
         self
     }
 

@@ -3,7 +3,7 @@
 //! Nulls, types and nesting are the writers' matter: each refuses what it cannot store, names the column and the
 //! option (`--nulls`, `--types`). Metadata is no writer's matter, since no value depends on it; it is looked at here.
 
-use arrow::datatypes::{DataType, Field, FieldRef, Schema};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use colkit_core::{Error, Format, Result, Setting};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,6 +58,25 @@ pub(crate) fn laid_out(schema: &Schema, target: &dyn Format) -> Schema {
         false => Arc::new(f.as_ref().clone().with_data_type(without_views(f.data_type()))),
     };
     Schema::new_with_metadata(schema.fields().iter().map(field).collect::<Vec<_>>(), schema.metadata().clone())
+}
+
+/// The schema with dates and timestamps as `target` can store them: in a finer unit, or else as the text that they were read
+/// from.
+pub(crate) fn storable_times(schema: &SchemaRef, target: &dyn Format) -> SchemaRef {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    let stored = |t: DataType| target.stores(&t).then_some(t);
+    let storable = |data_type: &DataType| match data_type {
+        DataType::Date32 => stored(DataType::Date32).unwrap_or(DataType::Utf8),
+        DataType::Timestamp(unit, zone) => {
+            let units = [Second, Millisecond, Microsecond, Nanosecond].into_iter().filter(|finer| finer >= unit);
+            let mut units = units.filter_map(|unit| stored(DataType::Timestamp(unit, zone.clone())));
+            units.next().unwrap_or(DataType::Utf8)
+        }
+        other => other.clone(),
+    };
+    let field = |f: &FieldRef| Arc::new(f.as_ref().clone().with_data_type(storable(f.data_type())));
+    let fields: Vec<FieldRef> = schema.fields().iter().map(field).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 fn note(metadata: &HashMap<String, String>, place: &str, found: &mut Vec<(String, String)>) {

@@ -131,7 +131,7 @@ impl OpenOptions {
     }
 
     /// The same options, with text read to types that `format` can store.
-    pub(crate) fn suited_to(&self, format: &dyn Format, filling: Nulls) -> Self {
+    pub fn suited_to(&self, format: &dyn Format, filling: Nulls) -> Self {
         OpenOptions { text: self.text.clone().suited_to(format, filling), ..self.clone() }
     }
 
@@ -265,7 +265,7 @@ impl OpenFile {
     }
 
     /// Whether its types, or those of all its files, are inferred from text, packed or not.
-    pub(crate) fn is_inferred(&self) -> bool {
+    pub fn is_inferred(&self) -> bool {
         let one = || self.options.registry.infers_types(self.format().name());
         self.several.as_ref().map_or_else(one, |several| several.is_inferred)
     }

@@ -3,7 +3,7 @@
 use crate::CreateOptions;
 #[cfg(feature = "fs")]
 use crate::create;
-use crate::fidelity::{carried, laid_out};
+use crate::fidelity::{carried, laid_out, storable_times};
 use crate::narrow::to_types;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -53,6 +53,7 @@ impl CreateOptions {
         let start = || -> Result<Box<dyn TableWriter>> {
             let (plain, left_out) = carried(schema, format, self.drop_metadata)?;
             let stored = Arc::new(laid_out(&plain, format));
+            let stored = if self.inferred_types { storable_times(&stored, format) } else { stored };
             let inner = format.writer(stored.clone(), sink()?, &self.write)?;
             Ok(Box::new(Fitted { inner, given: schema.clone(), stored, left_out, name: name.to_owned() }))
         };

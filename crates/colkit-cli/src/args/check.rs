@@ -69,6 +69,9 @@ pub struct DiffArgs {
     /// Match rows by these columns (comma-separated) instead of by position
     #[arg(long, value_name = "COLUMNS")]
     pub key: Option<String>,
+    /// Exit with code 1 if column types differ, even if all values are equal
+    #[arg(long)]
+    pub strict_types: bool,
     /// Stop after this many differing rows (with --key, all rows are compared)
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub limit: u64,

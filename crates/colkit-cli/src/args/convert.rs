@@ -37,9 +37,6 @@ pub struct ConvertArgs {
     pub level: Option<u32>,
     #[command(flatten)]
     pub fit: FitArgs,
-    /// Drop key-value metadata that the output format cannot store, instead of failing
-    #[arg(long)]
-    pub drop_metadata: bool,
     /// Compression codec for Parquet (none, snappy, zstd, lz4, gzip, brotli; default zstd) and Arrow (none, lz4, zstd;
     /// default none)
     #[arg(long, value_name = "CODEC")]
@@ -80,6 +77,9 @@ pub struct FitArgs {
     /// Types that the output format cannot store: fail, convert losslessly, or convert with loss
     #[arg(long, value_name = "POLICY", default_value = "refuse")]
     pub types: TypesArg,
+    /// Drop key-value metadata that the output format cannot store, instead of failing
+    #[arg(long)]
+    pub drop_metadata: bool,
 }
 
 /// Nulls that the output format cannot store.

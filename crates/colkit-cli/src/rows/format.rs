@@ -1,7 +1,7 @@
-//! Prints rows in a text format of the registry, or writes them to a file in any format.
+//! Prints rows to stdout in a text format of the registry, or writes them to a file in any format.
 //!
 //! Printing must not fail for values that the text format cannot represent: nulls become empty cells, duplicate names are
-//! numbered, nested values become JSON. Changes are reported in the notes.
+//! numbered, nested values become JSON. Changes are reported in the notes. A file follows the rules of `convert` instead.
 
 use super::RowPrinter;
 use colkit::arrow::array::{Array, ArrayRef};
@@ -52,16 +52,10 @@ impl RowPrinter for FormatPrinter {
     }
 }
 
-/// Writes rows in a typed format. Nothing is converted to make it fit unless requested.
-pub struct NativePrinter(Box<dyn TableWriter>);
+/// Writes rows to a file. Nothing is converted to make it fit unless an option allows it.
+pub struct FilePrinter(pub Box<dyn TableWriter>);
 
-impl NativePrinter {
-    pub fn new(format: &dyn Format, schema: &SchemaRef, sink: Box<dyn Sink>, options: &WriteOptions) -> Result<Self> {
-        Ok(NativePrinter(format.writer(schema.clone(), sink, options)?))
-    }
-}
-
-impl RowPrinter for NativePrinter {
+impl RowPrinter for FilePrinter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.0.write(batch)
     }

@@ -15,8 +15,8 @@ use crate::{Io, Stream};
 use colkit::arrow::datatypes::SchemaRef;
 use colkit::arrow::record_batch::RecordBatch;
 use colkit::{
-    Compression, Error, Existing, Format, OpenFile, Pattern, Registry, Result, Sink, StreamSink, TextOptions,
-    WriteOptions, check_target, create, target_format,
+    Compression, CreateOptions, Error, Existing, Format, OpenFile, OpenOptions, Pattern, Registry, Result, Sink,
+    StreamSink, TextOptions, WriteOptions, check_target, create, target_format,
 };
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,8 @@ pub struct RowOutput {
 
 /// Where the rows come from.
 pub struct RowSource {
+    /// Whether types were inferred from text.
+    pub inferred: bool,
     /// The paths and URLs they are read from, which must not be written to.
     pub inputs: Vec<PathBuf>,
     /// What reading them cost; called after the last row.
@@ -57,7 +59,7 @@ impl RowSource {
     /// Rows that are not read from a file.
     #[cfg(feature = "sql")]
     pub fn nothing() -> Self {
-        RowSource { inputs: Vec::new(), cost: Box::new(Vec::new) }
+        RowSource { inferred: false, inputs: Vec::new(), cost: Box::new(Vec::new) }
     }
 
     /// The rows of a file.
@@ -67,16 +69,17 @@ impl RowSource {
             let read = input.read_count();
             vec![("bytes_read", read.bytes.into()), ("requests", read.requests.into()), ("file_bytes", size.into())]
         };
-        RowSource { inputs: file.input().places().into_iter().map(Path::to_path_buf).collect(), cost: Box::new(cost) }
+        let inputs = file.input().places().into_iter().map(Path::to_path_buf).collect();
+        RowSource { inferred: file.is_inferred(), inputs, cost: Box::new(cost) }
     }
 }
 
 enum Shape {
     Table,
     Text(Arc<dyn Format>),
-    /// A file in a format that carries types, for which nothing is changed.
-    Native(Arc<dyn Format>),
     Ndjson,
+    /// A file, for which nothing is changed unless an option allows it.
+    File(Arc<dyn Format>),
     Arrow,
     JsonDocument,
 }
@@ -97,7 +100,8 @@ impl RowOutput {
                     .hint("end the name with .json, or leave out --json to write rows in the format of the ending"));
             }
             (None, _) if json => Shape::JsonDocument,
-            (Some(shape), _) => shape.try_into()?,
+            (Some(shape), Some(_)) => Shape::for_file(shape)?,
+            (Some(shape), None) => shape.try_into()?,
             (None, Some(path)) => by_extension(path)?,
             (None, None) if io.stdout.width.is_some() => Shape::Table,
             (None, None) => ShapeArg::Csv.try_into()?,
@@ -114,7 +118,11 @@ impl RowOutput {
     pub fn to(path: &Path, format: Arc<dyn Format>, existing: Existing, fit: FitArgs) -> Result<Self> {
         check_target(path, existing)?;
         let out = Some(path.to_path_buf());
-        Ok(RowOutput { shape: Shape::of(format), out, existing, fit, highlight: None, level: None })
+        let shape = match format.name() {
+            "ndjson" => Shape::for_file(ShapeArg::Ndjson)?,
+            _ => Shape::File(format),
+        };
+        Ok(RowOutput { shape, out, existing, fit, highlight: None, level: None })
     }
 
     /// The same, with a level of compression.
@@ -132,6 +140,14 @@ impl RowOutput {
     /// The same, with what matches highlighted on a terminal.
     pub fn highlighting(self, pattern: &Pattern) -> Self {
         RowOutput { highlight: Some(pattern.clone()), ..self }
+    }
+
+    /// Reads text with types that the output file can store.
+    pub fn suited(&self, options: OpenOptions) -> OpenOptions {
+        match &self.shape {
+            Shape::File(format) => options.suited_to(format.as_ref(), self.fit.nulls()),
+            _ => options,
+        }
     }
 
     /// Whether rows are printed as aligned text for people.
@@ -161,15 +177,20 @@ impl RowOutput {
             Shape::Ndjson => Box::new(ndjson::NdjsonPrinter::new(schema, sink)),
             Shape::Arrow => Box::new(arrow_stream::ArrowPrinter::new(schema, sink)?),
             Shape::JsonDocument => Box::new(json_document::DocumentPrinter::new(schema, sink, subject)?),
-            Shape::Native(format) => {
-                let options = WriteOptions {
+            Shape::File(format) => {
+                let write = WriteOptions {
                     memory: memory / 2,
                     nulls: self.fit.nulls(),
                     types: self.fit.types(),
                     level: self.level,
                     ..WriteOptions::default()
                 };
-                Box::new(format::NativePrinter::new(format.as_ref(), schema, sink, &options)?)
+                let options = CreateOptions::new()
+                    .with_write_options(write)
+                    .with_drop_metadata(self.fit.drop_metadata)
+                    .with_inferred_types(subject.inferred);
+                let name = self.out.as_ref().map_or_else(String::new, |path| path.display().to_string());
+                Box::new(format::FilePrinter(options.create_in(format.as_ref(), sink, schema, &name)?))
             }
             Shape::Text(format) => Box::new(format::FormatPrinter::new(format.as_ref(), schema, sink, memory)?),
         })
@@ -182,11 +203,14 @@ impl Shape {
         matches!(self, Shape::Table | Shape::JsonDocument)
     }
 
-    fn of(format: Arc<dyn Format>) -> Self {
-        match format.name() {
-            "csv" | "tsv" => Shape::Text(format),
-            "ndjson" => Shape::Ndjson,
-            _ => Shape::Native(format),
+    /// The shape of a file that `--as` names.
+    fn for_file(shape: ShapeArg) -> Result<Self> {
+        let named = |name: &str| Registry::default().named(name, &TextOptions::default()).map(Shape::File);
+        match shape {
+            ShapeArg::Csv => named("csv"),
+            ShapeArg::Tsv => named("tsv"),
+            ShapeArg::Ndjson => named("ndjson"),
+            ShapeArg::Table | ShapeArg::Arrow => shape.try_into(),
         }
     }
 }
@@ -214,9 +238,10 @@ fn by_extension(path: &Path) -> Result<Shape> {
     let format = target_format(&Registry::default(), None, Some(path), "--as")?;
     match format.name() {
         // Compressed or not: the sink does that.
-        "csv" => ShapeArg::Csv.try_into(),
-        "tsv" => ShapeArg::Tsv.try_into(),
-        _ => Ok(Shape::of(format)),
+        "csv" => Shape::for_file(ShapeArg::Csv),
+        "tsv" => Shape::for_file(ShapeArg::Tsv),
+        "ndjson" => Shape::for_file(ShapeArg::Ndjson),
+        _ => Ok(Shape::File(format)),
     }
 }
 

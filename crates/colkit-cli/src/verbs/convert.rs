@@ -223,7 +223,7 @@ pub(super) fn create_options(args: &ConvertArgs) -> CreateOptions {
         rename_duplicates: args.reading.rename_duplicates,
         spill_folder: None,
     };
-    CreateOptions::new().with_write_options(write).with_drop_metadata(args.drop_metadata)
+    CreateOptions::new().with_write_options(write).with_drop_metadata(args.fit.drop_metadata)
 }
 
 fn print_summary(

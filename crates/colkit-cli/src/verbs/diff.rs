@@ -24,6 +24,7 @@ pub fn run(args: &DiffArgs, io: &mut Io) -> Result<Outcome> {
     };
     let mut options =
         DiffOptions::new().with_rows(args.limit.max(1)).with_cells(args.show).with_memory(args.reading.memory);
+    options.strict_types = args.strict_types;
     options.columns = args.columns.names()?;
     options.key = args.key.as_deref().map(ColumnName::parse_list).transpose()?;
     let mut open = open;
@@ -72,13 +73,15 @@ fn print_text(left: &Input, right: &Input, difference: &Difference, io: &mut Io)
     let out = &mut io.stdout;
     if difference.is_equal() {
         let label = out.green("equal");
-        return Ok(writeln!(out, "{label}: {compared}")?);
+        writeln!(out, "{label}: {compared}")?;
+        return print_types(difference, out);
     }
     let label = out.red("different:");
     writeln!(out, "{label} {} (left) and {} (right)", left.name(), right.name())?;
     for line in &difference.schema {
         writeln!(out, "  {line}")?;
     }
+    print_types(difference, out)?;
     if let Some(rows) = &difference.by_key {
         return tell_rows(rows, &difference.first, out);
     }
@@ -96,6 +99,11 @@ fn print_text(left: &Input, right: &Input, difference: &Difference, io: &mut Io)
         }
     }
     Ok(())
+}
+
+/// Prints which types differ where values are equal or can be.
+fn print_types(difference: &Difference, out: &mut crate::Stream) -> Result<()> {
+    difference.types.iter().try_for_each(|line| Ok(writeln!(out, "  {line}; values were compared")?))
 }
 
 /// Prints the differences of rows matched by key.

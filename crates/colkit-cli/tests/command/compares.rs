@@ -87,3 +87,71 @@ fn rows_of_one_key_are_matched_in_order() {
     assert_eq!(report["by_key"]["first_added"], json!([{"k": "z"}]));
     assert_eq!((&report["by_key"]["changed"], &report["by_key"]["unchanged"]), (&json!(1), &json!(1)));
 }
+
+/// The same numbers, strings, times and lists in two files of different types.
+fn in_two_types(folder: &Folder) {
+    let query = |int: &str, float: &str, unit: &str, list: &str, text: &str| {
+        format!(
+            "SELECT arrow_cast(column1, '{int}') AS id, arrow_cast(column2, '{float}') AS share, \
+             arrow_cast(column3, 'Timestamp({unit}, None)') AS at, arrow_cast([column1], '{list}') AS list, \
+             arrow_cast(column4, '{text}') AS name, arrow_cast(column1, 'Float64') AS whole \
+             FROM (VALUES (1, 0.5, '2024-01-01T12:00:00', 'a'), (2, 0.25, '1969-12-31T23:59:59', ''), \
+             (NULL, NULL, NULL, NULL)) t"
+        )
+    };
+    let left = query("Int32", "Float32", "Second", "List(Int32)", "Utf8");
+    let right = query("UInt64", "Float64", "Nanosecond", "LargeList(Int64)", "LargeUtf8");
+    folder.ok(&["sql", &left, "--out", "left.parquet"]);
+    folder.ok(&["sql", &right, "--out", "right.arrow"]);
+}
+
+#[test]
+fn values_are_compared_across_types() {
+    let folder = Folder::new();
+    in_two_types(&folder);
+    let said = folder.ok(&["diff", "left.parquet", "right.arrow"]);
+    assert!(said.out.contains("column \"id\" has type int32 on the left and uint64 on the right"), "{said:?}");
+    folder.ok(&["diff", "left.parquet", "right.arrow", "--key", "id,at"]);
+    let said = folder.run(&["diff", "left.parquet", "right.arrow", "--strict-types", "--json"]);
+    assert_eq!((said.code, &said.json()["equal"]), (1, &json!(false)));
+    assert_eq!(said.json()["schema"].as_array().unwrap().len(), 5, "{said:?}");
+    // A number and its text have nothing in common.
+    folder.ok(&["sql", "SELECT '1' AS id", "--out", "text.parquet"]);
+    folder.ok(&["sql", "SELECT 1 AS id", "--out", "number.parquet"]);
+    assert_eq!(folder.run(&["diff", "text.parquet", "number.parquet"]).code, 1);
+}
+
+#[test]
+fn numbers_that_a_type_cannot_hold_differ_from_all_of_its_values() {
+    let folder = Folder::new();
+    folder.write("a.csv", "x\n9007199254740993\n");
+    for (value, float) in [("9007199254740992", "Float64"), ("16777216", "Float32")] {
+        let query = |t: &str, value: &str| format!("SELECT arrow_cast({value}, '{t}') AS x");
+        folder.ok(&["sql", &query(float, value), "--out", "float.parquet", "--force"]);
+        let next = format!("{}", value.parse::<u64>().unwrap() + 1);
+        folder.ok(&["sql", &query("Int64", &next), "--out", "next.parquet", "--force"]);
+        folder.ok(&["sql", &query("Int64", value), "--out", "same.parquet", "--force"]);
+        folder.ok(&["sql", &query("Decimal128(20, 2)", &next), "--out", "decimal.parquet", "--force"]);
+        folder.write("next.csv", format!("x\n{next}\n"));
+        folder.write("same.csv", format!("x\n{value}\n"));
+        for file in ["next.csv", "next.parquet", "decimal.parquet"] {
+            for key in [&[][..], &["--key", "x"]] {
+                let said = folder.run(&[&["diff", file, "float.parquet"], key].concat());
+                assert_eq!(said.code, 1, "{file} {float}: {said:?}");
+                assert!(said.out.contains(&next), "{file} {float}: {said:?}");
+            }
+        }
+        folder.ok(&["diff", "same.csv", "float.parquet"]);
+        folder.ok(&["diff", "float.parquet", "same.parquet"]);
+    }
+}
+
+#[test]
+fn two_texts_are_compared_by_value() {
+    let folder = Folder::new();
+    folder.write("a.csv", "x,y\n1,a\n2,b\n");
+    folder.write("b.csv", "x,y\n1.0,a\n2.0,b\n");
+    folder.ok(&["diff", "a.csv", "b.csv"]);
+    folder.write("c.csv", "x,y\n1,a\nb,b\n");
+    assert_eq!(folder.run(&["diff", "a.csv", "c.csv"]).code, 1);
+}

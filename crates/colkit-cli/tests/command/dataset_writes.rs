@@ -251,3 +251,30 @@ fn several_writers_lose_nothing() {
     assert_eq!(versions(&folder, "t.lance").len(), 18);
     assert_eq!(valid(&folder, "t.lance")["findings"], Value::Array(Vec::new()));
 }
+
+#[test]
+#[cfg(unix)]
+fn cleanup_removes_nothing_behind_a_link() {
+    for linked in ["data", "_deletions", "_transactions", "_indices", "_versions"] {
+        let folder = Folder::with_trades();
+        folder.ok(&["convert", "trades.csv", "t.lance/"]);
+        folder.ok(&["convert", "trades.csv", "t.lance/", "--overwrite"]);
+        std::fs::create_dir_all(folder.path("elsewhere/below")).unwrap();
+        for file in ["elsewhere/precious.txt", "elsewhere/below/too.txt"] {
+            folder.write(file, "x");
+            let old = std::time::SystemTime::now() - std::time::Duration::from_secs(400 * 24 * 3600);
+            std::fs::File::options().write(true).open(folder.path(file)).unwrap().set_modified(old).unwrap();
+        }
+        let inside = folder.path("t.lance").join(linked);
+        if inside.exists() {
+            folder.shell(&format!("cp -a t.lance/{linked}/. elsewhere/ && rm -r t.lance/{linked}"));
+        }
+        std::os::unix::fs::symlink(folder.path("elsewhere"), &inside).unwrap();
+        let said = folder.run(&["cleanup", "t.lance", "--older-than", "0s", "--yes", "--json"]);
+        assert_eq!((said.code, error(&said)["code"].as_str()), (1, Some("linked_folder")), "{linked}: {said:?}");
+        assert_eq!(folder.read("elsewhere/precious.txt"), b"x", "{linked}");
+        assert_eq!(folder.read("elsewhere/below/too.txt"), b"x", "{linked}");
+        // Reading follows links.
+        assert_eq!(folder.ok(&["count", "t.lance"]).out.trim(), "4", "{linked}");
+    }
+}

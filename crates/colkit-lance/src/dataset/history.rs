@@ -2,6 +2,7 @@
 
 use super::manifest;
 use super::messages::{DataFragment, Manifest, Timestamp, Transaction};
+use super::names::check_transaction_name;
 use crate::bytes_at::u32_at;
 use crate::container::bad_metadata;
 use crate::coroutine::{Io, coroutine};
@@ -42,6 +43,7 @@ impl VersionSummary {
     }
 
     fn new(message: Manifest, operation: Option<&'static str>) -> Result<Self> {
+        check_transaction_name(&message.transaction_file)?;
         let mut fragments = HashMap::with_capacity(message.fragments.len());
         for bytes in message.fragments {
             let f = DataFragment::decode(bytes).map_err(|e| bad_metadata("the manifest", e))?;

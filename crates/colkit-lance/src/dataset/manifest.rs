@@ -42,6 +42,7 @@ pub(crate) async fn read(io: &Io, size: u64, options: &ReadOptions) -> Result<Ma
 /// What a manifest says, once it is clear that it can be read. Fragments are checked one by one, by who needs them.
 pub(super) fn checked(message: messages::Manifest, limits: &Limits) -> Result<Manifest> {
     check_flags(message.reader_feature_flags)?;
+    super::names::check_transaction_name(&message.transaction_file)?;
     let fields = schema(&message, limits)?;
     let counts_rows = message.writer_version.is_some();
     Ok(Manifest { message, fields, counts_rows })

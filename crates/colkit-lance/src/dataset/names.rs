@@ -81,6 +81,11 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
+/// An error unless a transaction's file name is empty or one name.
+pub(crate) fn check_transaction_name(name: &str) -> Result<()> {
+    if name.is_empty() { Ok(()) } else { check_name(name).map_err(|e| e.part("transaction_file")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,5 +124,7 @@ mod tests {
             assert_eq!(check_name(bad).unwrap_err().code(), "bad_name", "{bad}");
         }
         assert!(check_name("x.lance").is_ok());
+        assert!(check_transaction_name("").is_ok() && check_transaction_name("1-a.txn").is_ok());
+        assert_eq!(check_transaction_name("../../fifo").unwrap_err().code(), "bad_name");
     }
 }

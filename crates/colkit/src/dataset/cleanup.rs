@@ -58,6 +58,9 @@ pub fn cleanup(path: impl AsRef<Path>, age: Duration) -> Result<Cleanup> {
         needed.extend(branch.needed(|_| true, &limits)?);
     }
     let mut files = Vec::new();
+    for folder in FOLDERS.into_iter().chain([VERSIONS]) {
+        versions.folder.check_no_link(&format!("{folder}/file"))?;
+    }
     for folder in FOLDERS {
         for entry in versions.folder.entries(folder)? {
             let unused_long = now.duration_since(entry.modified).is_ok_and(|age| age > GRACE);

@@ -63,7 +63,15 @@ impl Folder {
 
     pub fn source(&self, name: &str) -> Result<Arc<dyn Source>> {
         Ok(match self {
-            Folder::Local(path) => Arc::new(FileSource::open(path.join(name))?),
+            Folder::Local(path) => {
+                let path = path.join(name);
+                // A FIFO would wait for a writer.
+                if std::fs::metadata(&path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+                    return Err(Error::corrupt("bad_name", "expected a file, found a FIFO, socket or device")
+                        .file(path.display().to_string()));
+                }
+                Arc::new(FileSource::open(path)?)
+            }
             #[cfg(feature = "object-store")]
             Folder::Store(location) => Arc::new(ObjectSource::open(&location.inside(name)?)?),
         })
@@ -161,8 +169,32 @@ impl Folder {
         }
     }
 
+    /// Fails if a folder on the way to this file is a link: what is behind it may not belong to the dataset, so nothing there is
+    /// replaced or removed.
+    pub fn check_no_link(&self, name: &str) -> Result<()> {
+        let root = match self {
+            Folder::Local(root) => root,
+            #[cfg(feature = "object-store")]
+            Folder::Store(_) => return Ok(()),
+        };
+        let mut folder = root.clone();
+        for part in Path::new(name).parent().into_iter().flat_map(Path::components) {
+            folder.push(part);
+            if folder.is_symlink() {
+                return Err(Error::data(
+                    "linked_folder",
+                    "a folder of the dataset is a link, and what is behind it may be used elsewhere",
+                )
+                .file(folder.display().to_string())
+                .hint("replace the link by the folder that it points to, then try again; nothing was removed"));
+            }
+        }
+        Ok(())
+    }
+
     /// Puts a file in the place of one that may be there.
     pub fn replace(&self, name: &str, bytes: &Bytes) -> Result<()> {
+        self.check_no_link(name)?;
         let mut sink: Box<dyn Sink> = match self {
             Folder::Local(path) => {
                 let path = path.join(name);
@@ -178,6 +210,7 @@ impl Folder {
 
     /// Removes a file. One that is not there is no error.
     pub fn remove(&self, name: &str) -> Result<()> {
+        self.check_no_link(name)?;
         match self {
             Folder::Local(path) => match std::fs::remove_file(path.join(name)) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

@@ -21,22 +21,28 @@ pub(super) struct Pair {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Matched {
     pub differences: Vec<String>,
+    /// Types that differ although the values can be compared.
+    pub types: Vec<String>,
     pub pairs: Vec<Pair>,
 }
 
 impl Matched {
-    /// Two columns that belong together: their values are compared if their types agree, or one of them is text that can be
-    /// read to the type of the other.
+    /// Adds two columns that belong together.
     fn add(&mut self, a: &Side<'_>, left: usize, b: &Side<'_>, right: usize) {
         let (Some(l), Some(r)) = (a.schema.fields().get(left), b.schema.fields().get(right)) else { return };
-        match comparable((l.data_type(), a.text), (r.data_type(), b.text)) {
-            Some(comparable) => self.pairs.push(Pair { name: l.name().clone(), left, right, comparable }),
-            None => {
-                let (lt, rt) = (type_name(l.data_type()), type_name(r.data_type()));
-                self.differences
-                    .push(format!("column {:?} is of type {lt} on the left and {rt} on the right", l.name()));
-            }
+        let types = || {
+            let (lt, rt) = (type_name(l.data_type()), type_name(r.data_type()));
+            format!("column {:?} has type {lt} on the left and {rt} on the right", l.name())
+        };
+        let Some(comparable) = comparable((l.data_type(), a.text), (r.data_type(), b.text)) else {
+            self.differences.push(types());
+            return;
+        };
+        // The types of a text file are those that were inferred or asked for, not its own.
+        if l.data_type() != r.data_type() && !a.text && !b.text {
+            self.types.push(types());
         }
+        self.pairs.push(Pair { name: l.name().clone(), left, right, comparable });
     }
 }
 
@@ -128,8 +134,8 @@ mod tests {
         let a = schema(&[("x", int.clone()), ("y", int.clone()), ("z", int.clone())]);
         let b = schema(&[("y", int.clone()), ("x", int.clone()), ("z", DataType::Int64)]);
         let (pairs, differences) = matched(&a, &b);
-        assert_eq!(pairs, [(0, 1), (1, 0)]);
-        assert_eq!(differences.len(), 2, "{differences:?}");
+        assert_eq!(pairs, [(0, 1), (1, 0), (2, 2)]);
+        assert_eq!(differences.len(), 1, "{differences:?}");
         let twins = schema(&[("x", int.clone()), ("x", int.clone())]);
         assert_eq!(matched(&twins, &twins), (vec![(0, 0), (1, 1)], vec![]));
     }

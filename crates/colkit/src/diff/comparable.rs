@@ -1,14 +1,15 @@
-//! Tables made comparable: text, which has no types, is read to those of the other side.
+//! Opens two tables so that their columns can be compared, and converts columns of different types to a common one.
 //!
-//! Values are never rounded on the way: a cell that says more than the type can hold (`1.555` beside a decimal of two digits)
-//! is as different from every value as one that cannot be read at all.
+//! Text has no types, so it is read as the types of the other side. Values are never rounded: a cell that is more precise than
+//! the type (`1.555` and a decimal of two digits) differs from every value, as does a cell that cannot be parsed.
 
+use super::exact::{common_type, is_written_as};
 use super::{Comparand, Openable, RowSource};
 use crate::OpenOptions;
-use crate::several::wider_fields;
-use arrow::array::{Array, ArrayRef, AsArray, StringArray, new_null_array};
-use arrow::compute::{can_cast_types, cast};
-use arrow::datatypes::{DataType, Field, TimeUnit};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, StringArray, new_null_array};
+use arrow::compute::kernels::cmp::eq;
+use arrow::compute::{CastOptions, can_cast_types, cast, cast_with_options, not, nullif};
+use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use arrow::row::{RowConverter, SortField};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use colkit_core::{Nulls, Result, Scan, column_index, json};
@@ -41,17 +42,19 @@ pub(super) async fn open_both<O: Openable>(
         (false, false) => (typed(a.open(opening).await?), typed(b.open(opening).await?)),
         (true, true) => {
             let (left, right) = (a.open(opening).await?, b.open(opening).await?);
-            // What both can be read as without change.
-            let schemas = (left.schema(), right.schema());
-            let wider = wider_fields(schemas.0.fields(), schemas.1.fields());
-            let common = |f: &&Arc<Field>| {
-                [&schemas.0, &schemas.1].iter().all(|schema| schema.fields().find(f.name()).is_some())
-            };
-            let types: Vec<_> =
-                wider.iter().filter(common).map(|f| (f.name().clone(), f.data_type().clone())).collect();
-            (typed(read_as(a, left, &types, opening).await?), typed(read_as(b, right, &types, opening).await?))
+            let types = cells_of_both(&left.schema(), &right.schema());
+            (text(read_as(a, left, &types, opening).await?), text(read_as(b, right, &types, opening).await?))
         }
     })
+}
+
+/// The columns of two text files whose inferred types cannot be compared, to be read as strings.
+fn cells_of_both(left: &Schema, right: &Schema) -> Vec<(String, DataType)> {
+    let differs = |field: &&Arc<Field>| {
+        let other = right.fields().find(field.name()).map(|(_, other)| other.data_type());
+        other.is_some_and(|other| comparable((field.data_type(), false), (other, false)).is_none())
+    };
+    left.fields().iter().filter(differs).map(|field| (field.name().clone(), DataType::Utf8)).collect()
 }
 
 /// The text with its columns of these names read to these types, opened again if it was opened with others.
@@ -76,8 +79,8 @@ async fn with_types<O: Openable>(
     unopened.open(&opening.clone().with_text_types(types)).await
 }
 
-/// Opens text such that its columns can be compared with those of `model` of the same name: of the same type where every
-/// text of the inferred type also is one of that, as they were written otherwise.
+/// Opens text so that its columns can be compared with those of `model`: integers as such, nested JSON as the type of the other
+/// side, other columns whose types differ as strings.
 async fn open_like<O: Openable>(unopened: &O, model: &O::Table, opening: &OpenOptions) -> Result<O::Table> {
     let opening = opening.suited_to(model.format().as_ref(), Nulls::Refuse);
     let plain = unopened.open(&opening).await?;
@@ -89,22 +92,16 @@ async fn open_like<O: Openable>(unopened: &O, model: &O::Table, opening: &OpenOp
         let (name, inferred, wanted) = (ours.name(), ours.data_type(), theirs.data_type());
         // JSON has lists and objects of its own.
         let nested = is_json && (inferred.is_nested() || wanted.is_nested());
-        if inferred == wanted {
+        if inferred == wanted || (inferred.is_integer() && wanted.is_integer()) {
             continue;
         }
-        if reads_as(inferred, wanted) || (nested && can_read(unopened, name, wanted, &opening).await) {
+        if nested && can_read(unopened, name, wanted, &opening).await {
             types.push((name.clone(), wanted.clone()));
         } else if !nested {
             types.push((name.clone(), DataType::Utf8));
         }
     }
     if types.is_empty() { Ok(plain) } else { with_types(unopened, types, &opening).await }
-}
-
-/// Whether every text of the inferred type also is one of the other.
-fn reads_as(inferred: &DataType, other: &DataType) -> bool {
-    use DataType::{Float64, Int32, Int64};
-    matches!((inferred, other), (Int32, Int64 | Float64))
 }
 
 /// Whether the text of a column can be read to this type; the only way to know is to try.
@@ -120,44 +117,63 @@ async fn can_read<O: Openable>(unopened: &O, name: &str, data_type: &DataType, o
     attempt.await.is_ok()
 }
 
-/// What a column is made into for comparison.
+/// How a column is converted for comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Comparable {
-    /// Nothing: it is compared as it is.
+    /// It is compared as it is.
     Same,
-    /// The same values in another form.
+    /// Cast to a type that holds every value.
     Cast(DataType),
-    /// Text read to this type, and beside it the cells that say something else.
+    /// Cast to this type; a second array holds the values that it cannot represent, as strings.
+    CastOr(DataType),
+    /// Parsed as this type; a second array holds the cells that are not exactly such a value.
     Read(DataType),
-    /// Values of this type beside text: there is no cell that says something else.
-    BesideText(DataType),
-    /// The text that is written of it.
+    /// Printed, as it would be written to text.
     Written,
 }
 
-/// How two columns, each said to be text or not, are compared; `None` if they cannot be.
+/// How two columns, of a text file or not, are compared; `None` if their values have nothing in common.
 pub(super) fn comparable(left: (&DataType, bool), right: (&DataType, bool)) -> Option<(Comparable, Comparable)> {
     if left.0 == right.0 {
-        // What has no form as a row of bytes is compared by its text.
-        let rows = RowConverter::supports_fields(&[SortField::new(left.0.clone())]);
-        return Some(if rows {
-            (Comparable::Same, Comparable::Same)
-        } else {
-            (Comparable::Written, Comparable::Written)
-        });
+        let same = if has_row_form(left.0) { Comparable::Same } else { Comparable::Written };
+        return Some((same.clone(), same));
     }
     match (left, right) {
-        ((DataType::Utf8, true), (typed, _)) => Some(text_beside(typed)),
+        ((DataType::Utf8, true), (typed, _)) => Some(text_and(typed)),
         ((typed, _), (DataType::Utf8, true)) => {
-            let (text, typed) = text_beside(typed);
+            let (text, typed) = text_and(typed);
             Some((typed, text))
         }
-        _ => None,
+        ((left, _), (right, _)) => typed_and_typed(left, right),
     }
 }
 
-/// What becomes of text and of what it is compared with.
-fn text_beside(typed: &DataType) -> (Comparable, Comparable) {
+/// Whether a row converter takes values of the type. Others are compared as they are printed.
+fn has_row_form(data_type: &DataType) -> bool {
+    RowConverter::supports_fields(&[SortField::new(data_type.clone())])
+}
+
+/// How columns of two different types are compared.
+fn typed_and_typed(left: &DataType, right: &DataType) -> Option<(Comparable, Comparable)> {
+    let is_decimal = |data_type: &DataType| data_type.is_decimal();
+    match (left, right) {
+        // A decimal equals a float that prints as the same digits.
+        (float, decimal) if float.is_floating() && is_decimal(decimal) => {
+            Some((Comparable::CastOr(float.clone()), Comparable::Read(float.clone())))
+        }
+        (decimal, float) if float.is_floating() && is_decimal(decimal) => {
+            Some((Comparable::Read(float.clone()), Comparable::CastOr(float.clone())))
+        }
+        _ => {
+            let common = common_type(left, right)?;
+            let castable = can_cast_types(left, &common) && can_cast_types(right, &common) && has_row_form(&common);
+            castable.then(|| (Comparable::CastOr(common.clone()), Comparable::CastOr(common)))
+        }
+    }
+}
+
+/// How a column of text and a typed column are compared.
+fn text_and(typed: &DataType) -> (Comparable, Comparable) {
     let values = match typed {
         DataType::Dictionary(_, values) => values.as_ref(),
         other => other,
@@ -166,7 +182,7 @@ fn text_beside(typed: &DataType) -> (Comparable, Comparable) {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
             (Comparable::Cast(DataType::LargeUtf8), Comparable::Cast(DataType::LargeUtf8))
         }
-        t if is_read(t) => (Comparable::Read(t.clone()), Comparable::BesideText(t.clone())),
+        t if is_read(t) => (Comparable::Read(t.clone()), Comparable::CastOr(t.clone())),
         _ => (Comparable::Written, Comparable::Written),
     }
 }
@@ -187,17 +203,35 @@ impl Comparable {
         Ok(match self {
             Comparable::Same => vec![array.clone()],
             Comparable::Cast(to) => vec![cast(array, to)?],
-            Comparable::BesideText(to) => {
-                vec![cast(array, to)?, new_null_array(&DataType::Utf8, array.len())]
-            }
+            Comparable::CastOr(to) => cast_or_print(array, to)?,
             Comparable::Read(to) => read(array, to)?,
             Comparable::Written => vec![Arc::new(written(array)?)],
         })
     }
 }
 
+/// Values cast to a type, and the values that it cannot represent.
+fn cast_or_print(array: &ArrayRef, to: &DataType) -> Result<Vec<ArrayRef>> {
+    // Nested values that do not fit would become null unnoticed.
+    let options = CastOptions { safe: !to.is_nested(), ..CastOptions::default() };
+    let values = cast_with_options(array, to, &options)?;
+    let is_exact = match (array.data_type().is_integer(), to.is_floating()) {
+        (true, true) => Some(eq(&cast(&values, array.data_type())?, array)?),
+        _ => None,
+    };
+    let is_kept =
+        |row: usize| values.is_valid(row) && is_exact.as_ref().is_none_or(|e| e.is_valid(row) && e.value(row));
+    if (0..array.len()).all(|row| array.is_null(row) || is_kept(row)) {
+        return Ok(vec![values, new_null_array(&DataType::Utf8, array.len())]);
+    }
+    let kept: BooleanArray = (0..array.len()).map(|row| Some(is_kept(row))).collect();
+    let lost = nullif(&written(array)?, &kept)?;
+    Ok(vec![nullif(&values, &not(&kept)?)?, lost])
+}
+
 /// Text read to a type, and the cells that are no such value. An empty cell is null.
 fn read(text: &ArrayRef, to: &DataType) -> Result<Vec<ArrayRef>> {
+    let text = &cast(text, &DataType::Utf8)?;
     let filled: StringArray = text.as_string::<i32>().iter().map(|cell| cell.filter(|c| !c.is_empty())).collect();
     let values = cast(&filled, to)?;
     let fits: StringArray =
@@ -233,6 +267,7 @@ fn says_no_more(text: &str, data_type: &DataType) -> bool {
         | DataType::Decimal256(_, scale) => {
             !text.contains(['e', 'E']) && fraction() <= usize::try_from(*scale).unwrap_or(0)
         }
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => is_written_as(text, data_type),
         _ => true,
     }
 }

@@ -2,17 +2,20 @@
 //!
 //! ```text
 //! columns     matches the columns of both sides
-//! comparable  parses text as the types of the other side
+//! comparable  converts columns to a common type
+//! exact       decides which types have values in common
 //! keyed       matches rows by key
 //! side        one of the two tables
 //! ```
 //!
-//! Columns are matched by name where names are unique, by position otherwise. Types are compared exactly, and so are
-//! values: floating point numbers by their bits, so that NaN equals NaN and 0.0 differs from -0.0. Rows are matched by
-//! position, both files being read side by side, batch by batch; or by key.
+//! Columns are matched by name where names are unique, by position otherwise. Values are compared exactly, also across types:
+//! the int32 1 equals the int64 1 and the float64 1.0, but 9007199254740993 equals no float64. Floats of the same type are
+//! compared by their bits, so NaN equals NaN and 0.0 differs from -0.0. Different types of equal values are reported and count as
+//! a difference only on request. Rows are matched by position, reading both files batch by batch, or by key.
 
 mod columns;
 mod comparable;
+mod exact;
 mod keyed;
 mod side;
 
@@ -39,6 +42,8 @@ pub struct DiffOptions {
     pub columns: Option<Vec<ColumnName>>,
     /// Match rows by these columns, named as they are on the left, rather than by position.
     pub key: Option<Vec<ColumnName>>,
+    /// Whether columns of different types differ even if their values are equal.
+    pub strict_types: bool,
     /// Stop after this many differing rows; by key, all rows are looked at.
     pub rows: u64,
     /// Keep this many differing values for the report.
@@ -49,7 +54,7 @@ pub struct DiffOptions {
 
 impl Default for DiffOptions {
     fn default() -> Self {
-        DiffOptions { columns: None, key: None, rows: 1000, cells: 10, memory: 512 << 20 }
+        DiffOptions { columns: None, key: None, strict_types: false, rows: 1000, cells: 10, memory: 512 << 20 }
     }
 }
 
@@ -68,6 +73,12 @@ impl DiffOptions {
     /// Matches rows by these columns, named as they are on the left.
     pub fn with_key(mut self, columns: impl IntoIterator<Item = impl Into<ColumnName>>) -> Self {
         self.key = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Counts columns of different types as a difference even if their values are equal.
+    pub fn with_strict_types(mut self, strict: bool) -> Self {
+        self.strict_types = strict;
         self
     }
 
@@ -94,8 +105,12 @@ impl DiffOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Differences of the columns: missing, of another type, in another order.
+    /// Differences of the columns: missing, in another order, of a type whose values cannot be compared.
     pub schema: Vec<String>,
+    /// Columns of different types whose values were compared. They count as a difference only with
+    /// [`DiffOptions::strict_types`], which moves them to `schema`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
     /// Rows of the left and the right table.
     pub row_counts: (u64, u64),
     /// Columns whose values were compared.
@@ -155,14 +170,18 @@ pub(crate) async fn compared<O: Openable>(
     options: &DiffOptions,
 ) -> Result<Difference> {
     let (a, b) = open_both(a, b, open).await?;
-    let Matched { differences: schema, pairs } = match &options.columns {
+    let Matched { differences: mut schema, mut types, pairs } = match &options.columns {
         None => {
             let (left, right) = (a.file.schema(), b.file.schema());
             match_columns(Side { schema: &left, text: a.text }, Side { schema: &right, text: b.text })
         }
         Some(names) => chosen_columns(names, (&a.file, a.text), (&b.file, b.text))?,
     };
-    let report = Difference { schema, row_counts: (a.file.row_count(), b.file.row_count()), ..Difference::default() };
+    if options.strict_types {
+        schema.append(&mut types);
+    }
+    let report =
+        Difference { schema, types, row_counts: (a.file.row_count(), b.file.row_count()), ..Difference::default() };
     match &options.key {
         None => side_by_side(&a, &b, &pairs, options, report).await,
         Some(key) => keyed::by_key(&a, &b, key, pairs, options, report).await,

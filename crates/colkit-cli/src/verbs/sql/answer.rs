@@ -82,7 +82,7 @@ impl SqlSession {
             while self.next(&mut rows)?.is_some() {}
             return Ok((plan, 0));
         }
-        let subject = RowSource { inputs, cost: Box::new(cost) };
+        let subject = RowSource { inferred: false, inputs, cost: Box::new(cost) };
         let pager = self.pager.as_deref().filter(|_| printing.is_table() && !printing.is_to_file());
         let pager = pager.map(|command| Pager::new(command, io));
         let most = if printing.is_to_file() || pager.is_some() { u64::MAX } else { self.most_rows };
@@ -175,7 +175,10 @@ pub fn watch(plan: &Arc<dyn ExecutionPlan>, io: &Io) -> Progress {
 /// The schema with string and binary views replaced by types that every format supports.
 pub fn plain_schema(schema: &Schema) -> SchemaRef {
     let plain = |f: &Arc<Field>| f.as_ref().clone().with_data_type(without_views(f.data_type()));
-    Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()))
+    Arc::new(Schema::new_with_metadata(
+        schema.fields().iter().map(plain).collect::<Vec<_>>(),
+        schema.metadata().clone(),
+    ))
 }
 
 pub fn plain_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {

@@ -76,7 +76,7 @@ impl SqlSession {
         }
         let options: CopyArgs = parsed("COPY", &copy.options, &[])?;
         let existing = if options.force { Existing::Replace } else { args.existing() };
-        let fit = if copy.options.iter().any(|(name, _)| name == "nulls" || name == "types") {
+        let fit = if copy.options.iter().any(|(name, _)| ["nulls", "types", "drop_metadata"].contains(&name.as_str())) {
             options.fit
         } else {
             args.print.fit
