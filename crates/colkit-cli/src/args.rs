@@ -446,6 +446,7 @@ mod tests {
             let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
             for example in help.lines().filter_map(|line| line.find("colkit ").and_then(|at| line.get(at..))) {
                 let words = words(example.split(['|', '>']).next().unwrap());
+                let words = expand_row_counts(words.into_iter().map(OsString::from).collect());
                 assert!(Cli::try_parse_from(&words).is_ok(), "{example}: {words:?}");
             }
         }
