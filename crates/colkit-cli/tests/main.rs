@@ -50,6 +50,7 @@ mod command {
     mod several;
     mod shell;
     mod sql;
+    mod sql_arithmetic;
     mod sql_copy;
     mod sql_dialect;
     mod sql_memory;

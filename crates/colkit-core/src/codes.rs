@@ -117,10 +117,12 @@ pub const ALL: &[Code] = &[
     code(Request, "type_mismatch", "A column cannot be compared with that value.", "Quote strings."),
     code(Request, "usage", "The arguments of the command are invalid.", "Its help lists them."),
 
+    code(Data, "arithmetic_overflow", "The result of integer arithmetic in a query does not fit its type.", "Cast an operand to `DECIMAL(38, 0)` or `DOUBLE`."),
     code(Data, "arrow_error", "The Arrow or Parquet library refused the data.", ""),
     code(Data, "bad_cell", "A cell of a text file does not fit the type of its column.", "Give the column another type."),
     code(Data, "bad_encoding_key", "Field metadata requests a Lance encoding that does not exist.", ""),
     code(Data, "column_too_large", "A column has more bytes than the format can store.", "Split the table."),
+    code(Data, "division_by_zero", "A query divides an integer by zero.", "`NULLIF(divisor, 0)` makes such quotients null."),
     code(Data, "does_not_fit", "A value is not representable in the type that its column is cast to.", "Select another type, or allow lossy types."),
     code(Data, "duplicate_column", "Two columns to be written have the same name.", "Allow renaming, or rename one."),
     code(Data, "line_too_long", "A line is too long for AT-1's codecs.", ""),

@@ -17,6 +17,7 @@
 //! prune       translates filters to predicates that prune splits
 //! literals    exact comparison with numbers, dates and times
 //! lists       IN lists with SQL's null semantics
+//! arithmetic  integer arithmetic that does not wrap around
 //! sum         sums that do not wrap around
 //! joins       semi and anti joins without quadratic cost
 //! result_size  functions whose results could use up all memory
@@ -34,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arithmetic;
 mod date_diff;
 mod dialect;
 mod error;

@@ -4,6 +4,7 @@
 //! bound to the column's type as in colkit's own predicates: exactly, even if the type cannot hold it. DataFusion would
 //! coerce both to a common type, or cast the literal to the column's.
 
+use crate::arithmetic::CheckIntegers;
 use crate::lists::{bring_together, denied, known, without_nulls};
 use colkit_core::{Comparison, Decimal, Op, Value};
 use datafusion::arrow::datatypes::DataType;
@@ -24,8 +25,11 @@ use std::sync::Arc;
 
 /// DataFusion's rules for what expressions mean, and ours.
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(BindLiterals)];
+    // Literals are bound to the types that arithmetic will have.
+    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> =
+        vec![Arc::new(CheckIntegers { coerced: false }), Arc::new(BindLiterals)];
     rules.extend(Analyzer::new().rules);
+    rules.push(Arc::new(CheckIntegers { coerced: true }));
     rules.push(Arc::new(RoundOnce));
     rules
 }
@@ -97,7 +101,10 @@ fn has_decimal(expr: &ast::Expr) -> bool {
 const LONGEST: usize = 38;
 
 /// Rewrites the expressions of a plan from the inside out, keeping the names of columns.
-fn rewrite(plan: LogicalPlan, change: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>) -> Result<LogicalPlan> {
+pub(crate) fn rewrite(
+    plan: LogicalPlan,
+    change: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
+) -> Result<LogicalPlan> {
     let changed = plan.transform_up_with_subqueries(|plan| {
         let mut schema = merge_schema(&plan.inputs());
         if let LogicalPlan::TableScan(scan) = &plan {

@@ -1,5 +1,6 @@
 //! Sessions that know colkit's formats, by name and by content, and object stores by URL.
 
+use crate::arithmetic;
 use crate::date_diff::DateDiff;
 use crate::dialect::Pivots;
 use crate::error::external;
@@ -197,6 +198,9 @@ impl SessionOptions {
         let context = SessionContext::new_with_state(builder.build());
         context.register_udaf(AggregateUDF::from(CheckedSum::new()));
         for function in json::functions() {
+            context.register_udf(function);
+        }
+        for function in arithmetic::functions() {
             context.register_udf(function);
         }
         context.register_udf(DateDiff::new().into());

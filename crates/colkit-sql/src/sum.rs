@@ -1,12 +1,15 @@
 //! A `sum` that does not wrap around.
 //!
-//! DataFusion adds 64-bit integers in 64 bits and wraps. Here they are added in 128 bits, which no table is long enough
-//! to overflow; a result that does not fit its type is an error.
+//! DataFusion adds 64-bit integers in 64 bits and decimals of 38 digits in 128 bits, and wraps. Here they are added in twice
+//! as many bits, which no table is long enough to overflow; a result that does not fit its type is an error.
 
+use crate::error::external;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
-use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Int64Type, UInt64Type};
+use arrow::datatypes::{
+    DataType, Decimal128Type, Decimal256Type, DecimalType, Field, FieldRef, Int64Type, UInt64Type, i256,
+};
 use datafusion::common::{ScalarValue, exec_err, internal_err};
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
@@ -19,7 +22,16 @@ use std::sync::Arc;
 /// What integers are added as.
 const WIDE: DataType = DataType::Decimal128(38, 0);
 
-/// `sum` as DataFusion has it, but for integers.
+/// What sums of this type are computed as, if that is another one.
+fn wider(sum: &DataType) -> Option<DataType> {
+    match sum {
+        DataType::Int64 | DataType::UInt64 => Some(WIDE),
+        DataType::Decimal128(38, scale) => Some(DataType::Decimal256(76, *scale)),
+        _ => None,
+    }
+}
+
+/// `sum` as DataFusion has it, but for integers and long decimals.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CheckedSum {
     plain: Arc<AggregateUDF>,
@@ -31,12 +43,8 @@ impl CheckedSum {
     }
 }
 
-fn is_integer(field: &Field) -> bool {
-    matches!(field.data_type(), DataType::Int64 | DataType::UInt64)
-}
-
-fn wide(field: &FieldRef) -> FieldRef {
-    Arc::new(field.as_ref().clone().with_data_type(WIDE))
+fn wide(field: &Field) -> Option<FieldRef> {
+    Some(Arc::new(field.clone().with_data_type(wider(field.data_type())?)))
 }
 
 impl AggregateUDFImpl for CheckedSum {
@@ -53,16 +61,14 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if !is_integer(&args.return_field) {
-            return self.plain.accumulator(args);
-        }
+        let Some(return_field) = wide(&args.return_field) else { return self.plain.accumulator(args) };
         let (name, result) = (args.name.to_owned(), args.return_type().clone());
-        let sum = self.plain.accumulator(AccumulatorArgs { return_field: wide(&args.return_field), ..args })?;
+        let sum = self.plain.accumulator(AccumulatorArgs { return_field, ..args })?;
         Ok(Box::new(WideSum { sum, name, result }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        let return_field = if is_integer(&args.return_field) { wide(&args.return_field) } else { args.return_field };
+        let return_field = wide(&args.return_field).unwrap_or(args.return_field);
         self.plain.state_fields(StateFieldsArgs { return_field, ..args })
     }
 
@@ -71,23 +77,19 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        if !is_integer(&args.return_field) {
-            return self.plain.create_groups_accumulator(args);
-        }
+        let Some(return_field) = wide(&args.return_field) else { return self.plain.create_groups_accumulator(args) };
         let (name, result) = (args.name.to_owned(), args.return_type().clone());
-        let args = AccumulatorArgs { return_field: wide(&args.return_field), ..args };
+        let args = AccumulatorArgs { return_field, ..args };
         Ok(Box::new(WideSums { sums: self.plain.create_groups_accumulator(args)?, name, result }))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if !is_integer(&args.return_field) {
-            return self.plain.create_sliding_accumulator(args);
-        }
+        let Some(return_field) = wide(&args.return_field) else { return self.plain.create_sliding_accumulator(args) };
         if args.is_distinct {
             return exec_err!("sum(DISTINCT ...) over a moving window is not supported for {}", args.return_type());
         }
         let (name, result) = (args.name.to_owned(), args.return_type().clone());
-        let args = AccumulatorArgs { return_field: wide(&args.return_field), ..args };
+        let args = AccumulatorArgs { return_field, ..args };
         Ok(Box::new(WideSum { sum: self.plain.create_sliding_accumulator(args)?, name, result }))
     }
 
@@ -108,33 +110,51 @@ impl AggregateUDFImpl for CheckedSum {
     }
 }
 
-/// Integers as they are added.
+/// Numbers as they are added.
 fn widened(values: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    let integers = |wide: PrimitiveArray<Decimal128Type>| Arc::new(wide.with_data_type(WIDE)) as ArrayRef;
     let widen = |array: &ArrayRef| -> Result<ArrayRef> {
-        let wide: PrimitiveArray<Decimal128Type> = match array.data_type() {
-            DataType::Int64 => array.as_primitive::<Int64Type>().unary(i128::from),
-            DataType::UInt64 => array.as_primitive::<UInt64Type>().unary(i128::from),
+        Ok(match array.data_type() {
+            DataType::Int64 => integers(array.as_primitive::<Int64Type>().unary(i128::from)),
+            DataType::UInt64 => integers(array.as_primitive::<UInt64Type>().unary(i128::from)),
+            DataType::Decimal128(_, scale) => {
+                let wide: PrimitiveArray<Decimal256Type> =
+                    array.as_primitive::<Decimal128Type>().unary(i256::from_i128);
+                Arc::new(wide.with_data_type(DataType::Decimal256(76, *scale)))
+            }
             other => return internal_err!("sum of integers over {other}"),
-        };
-        Ok(Arc::new(wide.with_data_type(WIDE)))
+        })
     };
     values.iter().map(widen).collect()
 }
 
 /// The sums in the type of the result; an error if one of them does not fit.
 fn narrowed(sums: &ArrayRef, name: &str, result: &DataType) -> Result<ArrayRef> {
-    let sums = sums.as_primitive::<Decimal128Type>();
+    let integers = || sums.as_primitive::<Decimal128Type>();
     Ok(match result {
-        DataType::UInt64 => Arc::new(sums.try_unary::<_, UInt64Type, _>(|sum| narrow(sum, name))?),
-        _ => Arc::new(sums.try_unary::<_, Int64Type, _>(|sum| narrow(sum, name))?),
+        DataType::UInt64 => Arc::new(integers().try_unary::<_, UInt64Type, _>(|sum| narrow(sum, name))?),
+        DataType::Decimal128(precision, scale) => {
+            let short = |sum: i256| {
+                let fits = |sum: &i128| Decimal128Type::is_valid_decimal_precision(*sum, *precision);
+                sum.to_i128().filter(fits).ok_or_else(|| {
+                    let digits = Decimal256Type::format_decimal(sum, 76, *scale);
+                    beyond(format!("{name} is {digits}, which has more than {precision} digits"), "DOUBLE")
+                })
+            };
+            let sums = sums.as_primitive::<Decimal256Type>().try_unary::<_, Decimal128Type, _>(short)?;
+            Arc::new(sums.with_data_type(result.clone()))
+        }
+        _ => Arc::new(integers().try_unary::<_, Int64Type, _>(|sum| narrow(sum, name))?),
     })
 }
 
 fn narrow<T: TryFrom<i128>>(sum: i128, name: &str) -> Result<T> {
-    match T::try_from(sum) {
-        Ok(fits) => Ok(fits),
-        Err(_) => exec_err!("{name} is {sum}, which is beyond 64 bits: cast to DECIMAL(38, 0) before summing"),
-    }
+    T::try_from(sum)
+        .map_err(|_| beyond(format!("integer overflow in {name}: {sum} is beyond 64 bits"), "DECIMAL(38, 0) or DOUBLE"))
+}
+
+fn beyond(what: String, wider: &str) -> DataFusionError {
+    external(colkit::Error::data("arithmetic_overflow", what).hint(format!("cast to {wider} before summing")))
 }
 
 /// One sum.
