@@ -12,7 +12,6 @@ Examples:
   colkit sql --table t=s3://bucket/trades.lance \"SELECT max(price) FROM t WHERE sym = 'BTC'\"
   zcat trades.csv.gz | colkit sql \"SELECT * FROM '-' LIMIT 5\"
   colkit sql -f report.sql --as ndjson
-  colkit sql --cluster df://scheduler:50050 \"SELECT count(*) FROM 's3://bucket/trips/'\"
   colkit sql
 
 A table is a name in single quotes: a file of any format, a glob pattern, a directory, a URL, or -
