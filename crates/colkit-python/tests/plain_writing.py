@@ -90,7 +90,7 @@ class Writing(InFolder):
     def test_every_option_of_the_command_is_there(self) -> None:
         # Clusters are not in the wheel; a build of everything knows them.
         own = {"json", "quiet", "help", "version", "cluster", "cluster-tls"}
-        printing = {"as", "out", "force", "explain", "columns", "select", "where", "rows", "types", "nulls", "no-pager", "limit"}
+        printing = {"as", "out", "force", "explain", "columns", "select", "where", "rows", "types", "nulls", "no-pager", "limit", "drop-metadata"}
 
         def python(name: str) -> str:
             return "from_" if name == "from" else name.replace("-", "_")

@@ -147,6 +147,7 @@ class DiffOptions(TextOptions, total=False):
     base_path: Mapping[str, str]
     columns: Sequence[str]
     key: Sequence[str]
+    strict_types: bool
     limit: int
     show: int
 
